@@ -11,6 +11,7 @@ from oncekit.adoption import folder
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code
+from oncekit.adoption.library_layer import unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.shapes import BODY, DETAIL, RECORDS, STATUS_CODE
 from oncekit.adoption.trigger import LASTING, FromRule
@@ -41,6 +42,7 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
         code = Code.of(template, function)
         yield from _of_shapes(function, code, wanted, template.path.parent)
         yield from _of_code(template, function, code)
+        yield from (told for name, told in unlike(template) if name == function)
         if not wanted.payload_only and template.role_of(function) is None:
             yield (
                 f"the role of {function} is not in the template: give it what docs/adopting.md shows, or its steps and "

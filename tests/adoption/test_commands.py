@@ -410,6 +410,50 @@ def test_a_function_that_imports_once_without_its_layer_is_told(ready: Applicati
     assert "layer" not in ready.once("new", "reserve-c", "--function", "Warehouse").err
 
 
+def with_library(ready: Application, function: str, build: str = "BuildMethod: python3.13") -> None:
+    """The library's layer for every function, and what the warehouse's function and the layer say besides."""
+    layer = f"    Library:\n        Type: AWS::Serverless::LayerVersion\n        Metadata: {{{build}}}\n"
+    layer += "        Properties: {ContentUri: ./once/shared}\n"
+    text = (APPLICATION / "template.yaml").read_text()
+    text = text.replace("        Timeout: 20 ", "        Layers: [!Ref Library]\n        Timeout: 20 ")
+    text = text.replace("    # --- functions ---\n", f"    # --- functions ---\n{layer}")
+    handler = "Handler: reserve.handler\n"
+    (ready.folder / "template.yaml").write_text(text.replace(handler, f"{handler}            {function}\n"))
+
+
+UNLIKE = {
+    "another version of Python": (
+        ("Runtime: python3.11",),
+        "Warehouse has the Runtime python3.11, and its layer Library is made for python3.13",
+    ),
+    "another processor": (
+        ("Architectures: [arm64]",),
+        "Warehouse has the Architectures arm64, and its layer Library is made for x86_64",
+    ),
+    "that of a parameter": (
+        ("Architectures: [!Ref Processor]", "BuildMethod: python3.13, BuildArchitecture: arm64"),
+        "Warehouse has the Architectures x86_64, and its layer Library is made for arm64",
+    ),
+    "the same": (("Architectures: [x86_64]",), ""),
+    "one that only a deployment knows": (("Architectures: [!Ref AWS::NoValue]",), ""),
+    "a layer that is made in another way": (("Runtime: python3.11", "BuildMethod: makefile"), ""),
+}
+
+
+@pytest.mark.parametrize(("given", "told"), UNLIKE.values(), ids=UNLIKE)
+def test_a_function_that_cannot_load_the_library_is_told(
+    foreign: Application, given: tuple[str, ...], told: str
+) -> None:
+    with_library(foreign, *given)
+    template = foreign.folder / "template.yaml"
+    parameters = "Parameters:\n    Processor: {Type: String, Default: x86_64}\n\nGlobals:\n"
+    template.write_text(template.read_text().replace("Globals:\n", parameters))
+    for command in (("init",), ("init",), ("new", "reserve", "--function", "Warehouse")):
+        done = foreign.once(*command)
+        assert done.code == 0 and told in done.err and ("is made for" in done.err) is bool(told), done.err
+    assert "Warehouse has" not in foreign.once("new", "bill", "--function", "BillCustomer").err
+
+
 SHAPES = {
     "records by get": (
         {"reserve": 'def handler(event, context):\n    return event.get("Records", [])\n'},

@@ -32,12 +32,16 @@ def init(upgrade: Upgrade = False, template: Template = None) -> int:
 
 def _start(template: Path | None) -> int:
     from oncekit.adoption import folder
-    from oncekit.adoption.application_template import ONCE, WHY_PROD
+    from oncekit.adoption.application_template import ONCE, WHY_PROD, ApplicationTemplate, find_template
+    from oncekit.adoption.library_layer import unlike
     from oncekit.adoption.start import start
 
     new = start(Path.cwd(), template)
     for name in new:
         say(name)
+    if (application := find_template(Path.cwd(), template)) is not None:
+        for _, told in unlike(ApplicationTemplate(application)):
+            tell(told)
     if new:
         tell(f"Once is in {folder.NAME}/. Next: `once new OPERATION --function LOGICAL_ID`, or `once new OPERATION`.")
         tell(f"Its Stage is dev; {WHY_PROD}. It is set at the resource {ONCE} of the template.")
