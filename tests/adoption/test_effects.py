@@ -47,9 +47,10 @@ def import_once(application: Application) -> None:
     """What the page says that the author of a function does."""
     [lines] = (each for each in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "OnceLibrary:" in each)
     of_function, library = lines.split("  OnceLibrary:\n")
-    layer = next(line.strip() for line in of_function.splitlines() if "Layers:" in line)
+    needed = [line.strip() for line in of_function.splitlines() if "Layers:" in line or "Architectures:" in line]
+    added = "".join(f"            {line}\n" for line in needed)
     template = application.folder / "template.yaml"
-    text = template.read_text().replace("CodeUri: billing/\n", f"CodeUri: billing/\n            {layer}\n")
+    text = template.read_text().replace("CodeUri: billing/\n", f"CodeUri: billing/\n{added}")
     deeper = re.sub(r"^( +)", r"\1\1", f"  OnceLibrary:\n{library}", flags=re.MULTILINE)  # it has four spaces
     template.write_text(text.replace("    # --- functions ---\n", f"    # --- functions ---\n{deeper}"))
     (application.folder / "billing" / "main.py").write_text(CODE)
