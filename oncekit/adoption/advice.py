@@ -28,8 +28,8 @@ that""",
     BODY: """reads event["body"], and gets the payload, which is parsed already: read event itself""",
     DETAIL: """reads event["detail"], and gets the payload, which --payload '$' makes of the whole event: give that, \
 or read event itself""",
-    STATUS_CODE: """returns a statusCode, and what is returned counts as success, also a 400: it is COMPLETED, and each \
-duplicate gets it. Raise PermanentError(..., status=400) for what fails""",
+    STATUS_CODE: """returns a statusCode, and what is returned counts as success, also a 400: it is COMPLETED, and \
+each duplicate gets it. Raise PermanentError(..., status=400) for what fails""",
 }
 """What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
 
