@@ -9,9 +9,7 @@ token is valid for 10 minutes after the first request that uses it is completed"
 
 from __future__ import annotations
 
-import functools
 import json
-import pickle
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,9 +17,6 @@ from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.dynamodb.exceptions import DynamodbException
-from moto.dynamodb.parsing import validators
-from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser
-from moto.dynamodb.parsing.expressions import UpdateExpressionParser
 from moto.dynamodb.responses import DynamoHandler
 
 from oncekit.local.clock import Clock
@@ -51,29 +46,7 @@ class IdempotentParameterMismatch(DynamodbException):
 
 @contextmanager
 def patch(clock: Clock) -> Iterator[None]:
-    with _atomic(), conditions.patch(), _tokens(clock), _update_expressions():
-        yield
-
-
-@contextmanager
-def _update_expressions() -> Iterator[None]:
-    """Parsed once each, and checked faster: moto took a quarter of an execution's time for them.
-
-    What is parsed stays as it is: moto's validator works on a copy.
-    """
-    made = functools.lru_cache(maxsize=1024)(UpdateExpressionParser.make)
-
-    def kinds(self: Any) -> tuple[type, ...]:
-        if "kinds" not in vars(self):
-            self.kinds = tuple(self._processing_map())
-        found: tuple[type, ...] = self.kinds
-        return found
-
-    with replaced(
-        (UpdateExpressionParser, "make", staticmethod(made)),
-        (DepthFirstTraverser, "nodes_to_be_processed", kinds),
-        (validators, "deepcopy", lambda tree: pickle.loads(pickle.dumps(tree))),  # noqa: S301 just made
-    ):
+    with _atomic(), conditions.patch(), _tokens(clock):
         yield
 
 

@@ -1,6 +1,6 @@
-"""Mutants of the definitions and the template: one place of the text is replaced, and its comments stay.
+"""Mutants of the definitions and the templates: one place of the text is replaced, and its comments stay.
 
-Of a definition: a clause of a write's condition, what an update removes, a catch, a rule of a Choice. Of the template:
+Of a definition: a clause of a write's condition, what an update removes, a catch, a rule of a Choice. Of a template:
 an action that is allowed or denied, the condition of a statement, a resource that becomes a wider one.
 """
 
@@ -16,6 +16,7 @@ import yaml
 
 ROOT = Path(__file__).parents[3]
 TEMPLATE = "template.yaml"
+API = "api/template.yaml"
 NO_CALLS_HERE = ("logs:", "xray:", "kms:", "s3:ListBucket", "sts:", "codedeploy:", "cloudwatch:DescribeAlarms")
 """Actions, by their beginning, of which the local cloud makes no call: nothing on this machine can miss them."""
 _POLICIES = re.compile(r"AWS::(IAM::(Role|Policy|ManagedPolicy)|S3::BucketPolicy|SQS::QueuePolicy)")
@@ -38,7 +39,7 @@ class Mutant:
 
 def all_mutants() -> list[Mutant]:
     found = [each for path in sorted((ROOT / "statemachine").glob("*.yaml")) for each in of_definition(_File(path))]
-    return found + list(of_template(_File(ROOT / TEMPLATE)))
+    return found + [each for name in (TEMPLATE, API) for each in of_template(_File(ROOT / name))]
 
 
 class _File:
