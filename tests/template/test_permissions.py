@@ -121,7 +121,7 @@ def test_every_wildcard_has_its_reason_beside_it() -> None:
 
 ARN = f"arn:aws:{{}}:{REGION}:{ACCOUNT}"
 FUNCTION = f"{ARN.format('lambda')}:function"
-EXECUTION = f"{ARN.format('states')}:execution"
+MACHINE, EXECUTION = f"{ARN.format('states')}:stateMachine", f"{ARN.format('states')}:execution"
 OWN = f"{PREFIX}charge-payment"
 BOUNDS = [
     ("OperationRole", "s3:PutObject", "<ResponseBucket>/requests/x", "<ResponseBucket>/responses/x"),
@@ -135,6 +135,7 @@ BOUNDS = [
         "<ResponseBucket>/responses/30d/acme/place-order/x",
     ),
     ("RequestApiRole", "s3:GetObject", "<ResponseBucket>/responses/x", "<ResponseBucket>/requests/x"),
+    ("RequestApiRole", "states:StartSyncExecution", f"{MACHINE}:<FastStateMachine>", f"{MACHINE}:Other"),
     ("OperationRole", "lambda:InvokeFunction", f"{FUNCTION}:{OWN}:live", f"{FUNCTION}:{OWN}:1"),
     ("FastRole", "lambda:InvokeFunction", f"{FUNCTION}:{OWN}:live", f"{FUNCTION}:other_op-charge-payment:live"),
     ("OperationRole", "dynamodb:UpdateItem", "<IdempotencyTable>", "<OrdersTable>"),
