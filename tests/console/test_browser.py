@@ -193,7 +193,8 @@ def test_a_request_is_started_on_the_page_and_its_duplicates_are_answered(page: 
     page.fill("[name=times]", "3")
     page.click("button:has-text('Start')")
     page.wait_for_url("**/record/acme%23charge-payment%23order-12345")
-    until(page, ".links li.replayed", 2)
+    until(page, ".links li", 3)
+    page.wait_for_selector(".story >> text=Your function ran once, and its answer is stored.")
 
 
 def test_an_owner_that_dies_on_purpose_is_seen_to_be_recovered(page: Page, cloud: LocalCloud) -> None:
