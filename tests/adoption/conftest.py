@@ -109,6 +109,8 @@ def handler(request):
         raise PermanentError('card "declined"', status=402)
     if fee.get("as") == "api":
         return {"statusCode": 201, "body": '{"made":true}'}
+    if fee.get("as") == "parcel":
+        return {"statusCode": "SHIPPED"}
     return "x" * 9000 if fee.get("as") == "large" else {"charged": fee["cents"]}
 """
 

@@ -42,6 +42,7 @@ def call(cloud: TestCloud, method: str, path: str, body: dict[str, Any] | None =
         ({"loan": 7, "cents": 5}, (200, {"charged": 5})),
         ({"loan": 'q"\\', "cents": 5}, (200, {"charged": 5})),
         ({"loan": "l-1", "cents": 5, "as": "api"}, (201, {"made": True})),
+        ({"loan": "l-1", "cents": 5, "as": "parcel"}, (200, {"statusCode": "SHIPPED"})),
         ({"loan": "l-1", "cents": 500}, (402, {"message": 'card "declined"'})),
     ],
 )
@@ -80,3 +81,16 @@ def test_a_sender_who_asks_for_it_does_not_wait(cloud: TestCloud) -> None:
     assert answer == (202, {"status": "ACCEPTED"})
     cloud.settle()
     assert call(cloud, "POST", "/fees", {"loan": "l-1", "cents": 5}) == (200, {"charged": 5})
+
+
+def test_each_status_of_an_integration_is_a_response_of_its_method(cloud: TestCloud) -> None:
+    """API Gateway refuses another one when it takes the document; this cloud does not look."""
+    apis = [each for each in cloud.deployed.resources.values() if each.type == "AWS::ApiGateway::RestApi"]
+    methods = [
+        method for api in apis for path in api.properties["Body"]["paths"].values() for method in path.values()
+    ]
+    for method in methods:
+        mapped = method["x-amazon-apigateway-integration"]["responses"].values()
+        assert {each["statusCode"] for each in mapped} <= method["responses"].keys()
+        assert all(status.isdigit() for status in method["responses"]), "API Gateway knows no ranges"
+    assert len(apis) == 2 and len(methods) >= 5
