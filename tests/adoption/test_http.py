@@ -86,9 +86,7 @@ def test_a_sender_who_asks_for_it_does_not_wait(cloud: TestCloud) -> None:
 def test_each_status_of_an_integration_is_a_response_of_its_method(cloud: TestCloud) -> None:
     """API Gateway refuses another one when it takes the document; this cloud does not look."""
     apis = [each for each in cloud.deployed.resources.values() if each.type == "AWS::ApiGateway::RestApi"]
-    methods = [
-        method for api in apis for path in api.properties["Body"]["paths"].values() for method in path.values()
-    ]
+    methods = [method for api in apis for path in api.properties["Body"]["paths"].values() for method in path.values()]
     for method in methods:
         mapped = method["x-amazon-apigateway-integration"]["responses"].values()
         assert {each["statusCode"] for each in mapped} <= method["responses"].keys()
