@@ -225,7 +225,7 @@ def test_the_matrix_says_what_to_do_where_it_sees_no_effect(shop: Adopted, cloud
 
 
 def test_what_the_function_raised_is_told_first_where_a_test_is_red(cloud: TestCloud) -> None:
-    request = {"operation": "write-receipt", "idempotencyKey": "r", "payload": {}}
+    request = {"operation": "write-receipt", "idempotencyKey": "r", "payload": {}, "onCrash": "quarantine"}
     assert cloud.run(request).why == "KeyError: 'customer'"
     with pytest.raises(NothingToStrike, match=r"fault: it ends as QUARANTINED \(KeyError: 'customer'\)$"):
         RunMatrix(cloud)({**request, "idempotencyKey": "m"})

@@ -1,4 +1,7 @@
-"""The templates as CloudFormation gets them, held against AWS's schemas by cfn-lint, in both partitions."""
+"""The templates as CloudFormation gets them, held against AWS's schemas by cfn-lint, in both partitions.
+
+A test of the proof: cfn-lint alone takes as long as a hundred other tests.
+"""
 
 from __future__ import annotations
 
