@@ -113,7 +113,7 @@ browser: ## Install Chromium for the tests of the console (Debian and Ubuntu, as
 	  || command -v chromium >/dev/null || command -v google-chrome >/dev/null \
 	  || apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
-tools: .venv-client/installed $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of a test, and the client generator of another test (needs npm)
+tools: $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of a test (needs npm)
 
 # By the lock, which has the hash of each package and the host of no registry; no package runs code of its own as it is installed.
 $(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.json
@@ -139,11 +139,10 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/scan.in -o requirements/scan.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/audit.in -o requirements/audit.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/site.in -o requirements/site.txt
-	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/client.in -o requirements/client.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
 	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
 
 clean: ## Remove everything that the commands above created
-	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site .venv-client .venv-python* build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site .venv-python* build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
