@@ -217,7 +217,6 @@ def test_overdue_operation_is_wrong_once_recovery_had_its_time(operator: Watched
     [
         ("EventDeadLetterQueue", "`once send EVENT`"),
         ("RequestDeadLetterQueue", "`aws sqs start-message-move-task --source-arn arn:"),
-        ("RecoveryDeadLetterQueue", "`once ls --overdue`"),
     ],
 )
 def test_message_that_waits_for_somebody_is_wrong_also_while_one_looks_at_it(

@@ -50,17 +50,17 @@ WATCHED = {
     "AWS::DynamoDB::Table": {"ReadThrottleEvents", "WriteThrottleEvents"},
     "STANDARD": {"ExecutionsFailed", "ExecutionsTimedOut", "ExecutionsAborted", "ExecutionThrottled"},
     "EXPRESS": {"ExecutionsFailed", "ExecutionsTimedOut"},
-    "sweep": {"ExecutionsFailed", "ExecutionsTimedOut", "ExecutionsAborted"},
+    "sweep": {"ExecutionsFailed"},
     "queue": {"ApproximateAgeOfOldestMessage"},
     "dead letters": {"ApproximateNumberOfMessagesVisible"},
-    "dead sweeps": {"NumberOfMessagesSent"},
 }
-"""By kind of resource, what can go wrong with it, by AWS's lists of metrics."""
+"""By kind of resource, what can go wrong with it, by AWS's lists of metrics. A sweep that does not run to its end
+publishes nothing, which OverdueOperationsAlarm tells."""
 
 
 def kind_of(name: str, resource: dict[str, Any]) -> str | None:
-    if name.startswith("Recovery"):
-        return {"AWS::SQS::Queue": "dead sweeps", "AWS::StepFunctions::StateMachine": "sweep"}.get(resource["Type"])
+    if name == "RecoveryStateMachine":
+        return "sweep"
     if resource["Type"] == "AWS::SQS::Queue":
         return "dead letters" if "DeadLetter" in name else "queue"
     if resource["Type"] == "AWS::Serverless::Function":

@@ -25,11 +25,6 @@ STOPPED_SECONDS = 86_400
 """For so long no record can have expired, and be gone, that was written after an execution was stopped."""
 SWEPT_SECONDS = 300
 """There is a sweep every minute; five minutes after the first start that was in vain it makes another."""
-AGAIN = {
-    "EventDeadLetterQueue": "send each again with {send}",
-    "RecoveryDeadLetterQueue": "purge it once {overdue} is empty",
-}
-"""By dead-letter queue of Once what to do when the cause is gone."""
 MOVE = "`aws sqs start-message-move-task --source-arn {arn}` moves them back to their queue"
 PUT = (
     "put each on its bus again, which its RULE_ARN names: `aws events put-events` with the source, detail-type and "
@@ -154,8 +149,11 @@ def _dead_letter_queue(patient: Patient, queue: Resource, usual: str) -> Iterato
     # Those included that somebody is looking at.
     if count := sum(int(attributes[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible")):
         look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some"
-        then = next((text for name, text in AGAIN.items() if queue.name.endswith(name)), usual)
-        commands = {"send": patient.once("send EVENT"), "overdue": patient.once("ls --overdue")}
-        advice = f"{look}; fix that, then {then.format(**commands, arn=attributes['QueueArn'])}"
+        ours = (
+            f"send each again with {patient.once('send EVENT')}"
+            if queue.name.endswith("EventDeadLetterQueue")
+            else usual
+        )
+        advice = f"{look}; fix that, then {ours.format(arn=attributes['QueueArn'])}"
         message = f"{count} in it: they could not start anything, or failed again and again"
         yield Finding("dead-letters", "wrong", queue.name, message, advice)
