@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import gc
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from botocore import useragent
 from botocore.loaders import create_loader
-from dynoxide import DYNOXIDE
 from scenarios.options import (
     pytest_addoption,
     pytest_collection_finish,
@@ -123,11 +121,3 @@ def latches_folder(cloud: LocalCloud, folder_of_latches: Path) -> Path:
     for file in folder_of_latches.iterdir():
         file.unlink()
     return folder_of_latches
-
-
-@pytest.fixture(scope="session")
-def dynoxide() -> None:
-    """For a test that needs the atomic server: skipped where it is not installed, which in CI is a failure."""
-    if not DYNOXIDE.exists():
-        assert not os.environ.get("CI"), "Dynoxide is missing: run make tools"
-        pytest.skip("Dynoxide is not installed; `make tools` installs it (needs npm)")

@@ -14,7 +14,7 @@ from typing import Any
 
 from oncekit.local.account import REGION
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DYNOXIDE = ROOT / "build" / "npm" / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
 _SCOPE = f"20260101/{REGION}/dynamodb/aws4_request"
 _SIGNED = f"AWS4-HMAC-SHA256 Credential=local/{_SCOPE}, SignedHeaders=host, Signature=0"
@@ -33,11 +33,9 @@ class Connection:
 
     def __init__(self, port: int) -> None:
         self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        self.calls = 0
 
     def call(self, action: str, body: str) -> dict[str, Any]:
         """The answer. Raises Refused."""
-        self.calls += 1
         headers = {
             "X-Amz-Target": f"DynamoDB_20120810.{action}",
             "Content-Type": "application/x-amz-json-1.0",
