@@ -62,18 +62,14 @@ class ApplicationTemplate(YamlFile):
         self.append(("Resources",), text("once.yaml", stage=f"dev # {WHY_PROD}").splitlines(), apart=True)
 
     def add_library(self) -> None:
-        """What every new function needs: the library, the processor of both, and what tells `sam local` from AWS."""
-        self._declare("Parameters", ARCHITECTURE, text("architecture.yaml"))
-        self._declare("Conditions", "RunsInSamLocal", text("sam_local.yaml"))
+        """What every new function needs: the library, and the processor of both."""
+        lines, parameters = text("architecture.yaml").splitlines(), self.value.get("Parameters")
+        if not parameters:
+            self.append((), ["Parameters:", *(f"  {line}" for line in lines)], apart=True)
+        elif ARCHITECTURE not in parameters:  # one that is there is taken as it is
+            self.append(("Parameters",), lines)
         if LIBRARY not in self.resources:
             self.append_parts(parts("library.yaml"))
-
-    def _declare(self, section: str, name: str, lines: str) -> None:
-        """Unless there is one of this name, which is taken as it is."""
-        if not self.value.get(section):
-            self.append((), [f"{section}:", *(f"  {line}" for line in lines.splitlines())], apart=True)
-        elif name not in self.value[section]:
-            self.append((section,), lines.splitlines())
 
     def append_parts(self, resources: list[list[str]]) -> None:
         """Add resources, unless one has a name that is taken. Raises Problem."""

@@ -67,8 +67,10 @@ def _new_application(root: Path) -> list[str]:
             "start in an empty folder"
         )
     template = root / NAMES[0]
-    parts = {name: _indented(text(f"{name}.yaml")) for name in ("architecture", "sam_local")}
-    template.write_text(text("template.yaml", **parts) + _indented(text("once.yaml", stage="!Ref Stage")))
+    architecture = _indented(text("architecture.yaml"))
+    template.write_text(
+        text("template.yaml", architecture=architecture) + _indented(text("once.yaml", stage="!Ref Stage"))
+    )
     (root / sam_config.NAME).write_text(text("samconfig.toml.txt", name=_stack_of(root)))
     new = _beside(template)
     additions = Additions.to(template)

@@ -20,6 +20,8 @@ HELP = """Run operations effectively once, on your machine or on AWS, with the s
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or nothing to work on, 3 in progress or conflict, 130 interrupted.
 """
+SHOWN = ("run", "new", "send", "show")
+"""The commands whose examples end the list of commands."""
 
 
 class Listed(NamedTuple):
@@ -77,6 +79,7 @@ def app(*names: str) -> typer.Typer:
     made = typer.Typer(
         cls=group_of(GROUPS),
         help=HELP,
+        epilog="\b\nExamples:\n" + "\n".join(f"  {COMMANDS[name].example}" for name in SHOWN),
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"], "color": False},
         rich_markup_mode=None,

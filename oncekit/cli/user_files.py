@@ -62,15 +62,12 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number in JSON; leave the member out, or send null")
 
 
-def put(output: Path | None, text: str, told: str, *, is_secret: bool = False) -> None:
-    """A text on standard output, or in a file, of which is told what it has; a secret one is for its owner alone."""
+def put(output: Path | None, text: str, told: str) -> None:
+    """A text on standard output, or in a file, of which is told what it has."""
     if output is None or str(output) == "-":
         say(*text.removesuffix("\n").split("\n"))
         return
     try:
-        if is_secret:
-            output.touch(mode=0o600)
-            output.chmod(0o600)  # also when the file was there before
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Problem(f"{output}: {error.strerror}; give a file that can be written") from error

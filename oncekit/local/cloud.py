@@ -6,7 +6,7 @@ import json
 import random
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -50,9 +50,8 @@ class Cloud:
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
     endpoint, `http_port` that of the template's API, 0 for any free one; `events` says whether rules, schedules and
-    pipes deliver; `on_output` gets each line of the logs of functions; `dice` are behind jitter, $random and $uuid;
-    `names` are what clients may call this machine besides its own names. Raises TemplateError or DefinitionError when
-    the template cannot be deployed, and PortInUseError.
+    pipes deliver; `on_output` gets each line of the logs of functions; `dice` are behind jitter, $random and $uuid.
+    Raises TemplateError or DefinitionError when the template cannot be deployed, and PortInUseError.
     """
 
     def __init__(
@@ -64,7 +63,6 @@ class Cloud:
         events: bool = True,
         on_output: Callable[[LogLine], None] | None = None,
         dice: random.Random | None = None,
-        names: Iterable[str] = (),
         http_port: int = 0,
     ) -> None:
         self.clock: Clock = clock or VirtualClock()
@@ -75,7 +73,6 @@ class Cloud:
         self._events = events
         self._on_output = on_output
         self._dice = dice
-        self._names = tuple(names)
         self.executions = Executions()
         self.deployed = Stack({}, {}, {}, {})
         self._known: dict[str, Deployed] = {}
@@ -116,7 +113,7 @@ class Cloud:
         )
         self.permissions = Permissions()
         guard = HttpGuard(self._caller, self.permissions)
-        self._server = Server(self._keys, guard, self._port, self._names, self._watched, lambda: self.clock.now())
+        self._server = Server(self._keys, guard, self._port, self._watched, lambda: self.clock.now())
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)

@@ -21,31 +21,17 @@ from oncekit.local.access_keys import AccessKeys, credential_of
 Environ = Mapping[str, Any]
 Rule = Callable[[Environ], str | None]
 
-HOST_OF_CONTAINERS = "host.docker.internal"
-"""What a container calls the machine that it runs on."""
-_OURS = ("127.0.0.1", "localhost", "[::1]")
+_OURS = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
 _WHERE = "http://127.0.0.1:PORT, http://localhost:PORT or http://[::1]:PORT"
 
 
-def foreign_host(*others: str) -> Rule:
-    """Refuses who calls this machine by another name than its own ones and these."""
-    names = "|".join(map(re.escape, (*_OURS, *others)))
-    ours = re.compile(rf"(?:{names})(?::\d{{1,5}})?", re.IGNORECASE | re.ASCII)
-
-    def rule(environ: Environ) -> str | None:
-        host = environ.get("HTTP_HOST")
-        if host is not None and ours.fullmatch(host):
-            return None
-        refused = f"the Host of the request is {_quoted(host)}, and the local cloud answers only to {_WHERE}"
-        return f"{refused}; {_advice(host)}"
-
-    return rule
-
-
-def _advice(host: object) -> str:
-    if str(host).lower().partition(":")[0] == HOST_OF_CONTAINERS:
-        return "for a function in a container, start `once up --from-containers`"
-    return "for S3, use path-style addresses (boto3 does for these)"
+def foreign_host(environ: Environ) -> str | None:
+    """Refuses who calls this machine by another name than its own ones."""
+    host = environ.get("HTTP_HOST")
+    if host is not None and _OURS.fullmatch(host):
+        return None
+    refused = f"the Host of the request is {_quoted(host)}, and the local cloud answers only to {_WHERE}"
+    return f"{refused}; for S3, use path-style addresses (boto3 does for these)"
 
 
 def from_a_page(environ: Environ) -> str | None:
@@ -83,12 +69,8 @@ def strange_key(keys: AccessKeys) -> Rule:
     return rule
 
 
-def every_server(*names: str) -> tuple[Rule, ...]:
-    """The rules for every server; it can add a rule about who the caller is. `names` are accepted as Host, too."""
-    return foreign_host(*names), from_a_page
-
-
-EVERY_SERVER = every_server()
+EVERY_SERVER: tuple[Rule, ...] = (foreign_host, from_a_page)
+"""The rules for every server; it can add a rule about who the caller is."""
 
 
 def refusal(environ: Environ, rules: tuple[Rule, ...]) -> str | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.loopback import Loopback
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.request_filter import RequestFilter
-from oncekit.local.request_rules import Environ, every_server, strange_key
+from oncekit.local.request_rules import EVERY_SERVER, Environ, strange_key
 
 Watch = Callable[[Environ, Any], Any]
 """Gets a request and the application that would answer it; gives the one that does."""
@@ -42,7 +42,6 @@ class Server:
         keys: AccessKeys,
         guard: HttpGuard,
         port: int = 0,
-        names: Iterable[str] = (),
         watch: Watch = unwatched,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -60,7 +59,7 @@ class Server:
                 return answer(environ, start_response)
 
         self._server = Loopback(port, MotoRequestHandler, now)
-        self._front = RequestFilter(Dispatcher(), *every_server(*names), way_around, strange_key(keys))
+        self._front = RequestFilter(Dispatcher(), *EVERY_SERVER, way_around, strange_key(keys))
         self.url = self._server.url
 
     def open(self) -> None:

@@ -21,8 +21,7 @@ REFUSED = (*NOT_THERE, *NOT_LET_IN, *EXPIRED, "AccessDenied", "AccessDeniedExcep
 UNREACHED = (NoCredentialsError, PartialCredentialsError, NoConnectionError, HTTPClientError)
 ADVICE = (
     "a function that runs alone needs credentials, and the names of a deployed stack "
-    "(sam local invoke --env-vars FILE -e FILE; `once env --sam` and `once env --event EVENT` write them); "
-    "`once run EVENT` needs neither"
+    "(sam local invoke --env-vars FILE); `once run EVENT` needs neither"
 )
 
 

@@ -43,7 +43,7 @@ def test_init_again_changes_nothing(foreign: Application) -> None:
     assert functions == ["CacheResponseFunction"], "`sam build` builds no example"
 
 
-ENTRIES = [".aws-sam/", "build/local/", ".pytest_cache/", "__pycache__/", "env.json"]
+ENTRIES = [".aws-sam/", "build/local/", ".pytest_cache/", "__pycache__/"]
 
 
 def test_what_is_made_beside_an_application_is_not_committed(foreign: Application, empty: Application) -> None:
@@ -54,8 +54,8 @@ def test_what_is_made_beside_an_application_is_not_committed(foreign: Applicatio
 @pytest.mark.parametrize(
     ("there", "then"),
     [
-        (b"*.log", b"*.log\n.aws-sam/\nbuild/local/\n.pytest_cache/\n__pycache__/\nenv.json\n"),
-        (b"/.aws-sam\r\n", b"/.aws-sam\r\nbuild/local/\r\n.pytest_cache/\r\n__pycache__/\r\nenv.json\r\n"),
+        (b"*.log", b"*.log\n.aws-sam/\nbuild/local/\n.pytest_cache/\n__pycache__/\n"),
+        (b"/.aws-sam\r\n", b"/.aws-sam\r\nbuild/local/\r\n.pytest_cache/\r\n__pycache__/\r\n"),
         ("\n".join(ENTRIES).encode(), "\n".join(ENTRIES).encode()),
     ],
 )
@@ -452,6 +452,17 @@ def test_a_function_that_cannot_load_the_library_is_told(
         done = foreign.once(*command)
         assert done.code == 0 and told in done.err and ("is made for" in done.err) is bool(told), done.err
     assert "Warehouse has" not in foreign.once("new", "bill", "--function", "BillCustomer").err
+
+
+def test_a_processor_that_the_application_names_stays_and_is_that_of_new_functions(foreign: Application) -> None:
+    template, own = foreign.folder / "template.yaml", "Architecture: {Type: String, Default: x86_64}"
+    template.write_text(template.read_text().replace("Globals:", f"Parameters:\n    {own}\n\nGlobals:"))
+    for command in (("init",), ("new", "pay")):
+        assert foreign.once(*command).code == 0
+    value = parse(template.read_text(), template)
+    assert value["Parameters"] == {"Architecture": {"Type": "String", "Default": "x86_64"}}
+    made, once = value["Resources"]["PayFunction"]["Properties"], value["Resources"]["Once"]["Properties"]
+    assert made["Architectures"] == [once["Parameters"]["Architecture"]] == [{"Ref": "Architecture"}]
 
 
 SHAPES = {

@@ -152,11 +152,6 @@ def sends(operator: Watched) -> None:
         operator.watch("send", busy, "--lane", "fast", "--wait", "--timeout", "1", code=3)
 
 
-def writes_variables(operator: Watched) -> None:
-    operator.watch("env", "--sam")
-    operator.watch("env", "--event", operator.file(json.dumps(operator.request()), "event.json"))
-
-
 PATHS: dict[str, Callable[[Watched], None]] = {
     "ls": lists,
     "show": shows,
@@ -164,7 +159,6 @@ PATHS: dict[str, Callable[[Watched], None]] = {
     "resolve": resolves,
     "release": releases,
     "send": sends,
-    "env": writes_variables,
 }
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import boto3
 import pytest
 import requests
-from botocore.exceptions import ClientError
 from commands import Done, once
 from copies import copy_project
 from once_up import once_up
@@ -32,10 +31,9 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
     template = tmp_path / "template.yaml"
     template.write_text(template.read_text().replace("functions/build_report", "reports"))
     named = ("--parameter", "Operations=report=once_op-build-report:live")
-    with once_up(tmp_path, tmp_path, "--from-containers", *named) as up:
+    with once_up(tmp_path, tmp_path, *named) as up:
         lines, given = up.lines, up.given
         *_, machine = next(line for line in lines if "  full lane" in line).split()
-        assert_answers_containers(given, monkeypatch)
         send(given, machine, {"operation": "charge-payment", "idempotencyKey": "k", "payload": CHARGE})
         up.wait_for("✓ EXECUTED  default#charge-payment#k  ")
         *_, fast = next(line for line in lines if "  fast lane" in line).split()
@@ -72,23 +70,6 @@ def save(file: Path, text: str) -> None:
     new = file.with_name(f".{file.name}.new")
     new.write_text(text)
     new.replace(file)
-
-
-def assert_answers_containers(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a function in a container does: it calls this machine by a name that leads here there."""
-    lookup = socket.getaddrinfo
-    name = "host.docker.internal"
-    with monkeypatch.context() as patch:
-        patch.setattr(socket, "getaddrinfo", lambda host, *to: lookup("127.0.0.1" if host == name else host, *to))
-        there = {"endpoint_url": given["AWS_ENDPOINT_URL"].replace("127.0.0.1", name), **keys(given)}
-        s3 = boto3.client("s3", **there)
-        [bucket] = [each["Name"] for each in s3.list_buckets()["Buckets"]]
-        s3.put_object(Bucket=bucket, Key="responses/k", Body=b"x")
-        assert s3.get_object(Bucket=bucket, Key="responses/k")["Body"].read() == b"x"
-        assert boto3.client("dynamodb", **there).list_tables()["TableNames"]
-        stranger = boto3.client("dynamodb", **there | {"aws_access_key_id": "x"})
-        with pytest.raises(ClientError, match="not of this run"):
-            stranger.list_tables()
 
 
 def send(given: dict[str, str], machine: str, request: dict[str, Any]) -> None:

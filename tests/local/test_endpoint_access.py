@@ -23,7 +23,6 @@ from oncekit.local import LocalCloud
 from oncekit.local.access_keys import authorization
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.once_cloud import PREFIX
-from oncekit.local.request_rules import HOST_OF_CONTAINERS, foreign_host
 
 pytestmark = pytest.mark.ours
 
@@ -165,14 +164,6 @@ def test_each_name_of_this_machine_is_taken_with_a_port_or_without(cloud: LocalC
     answer = ask(cloud, "GET", "/", host=host, **signed("s3", own(cloud)))
     assert answer.status == 200
     assert not [name for name in answer.headers if name.startswith("access-control-")]
-
-
-@pytest.mark.parametrize("host", ["host.docker.internal", "Host.Docker.Internal:4599"])
-def test_what_a_container_calls_this_machine_is_taken_only_where_it_was_asked_for(cloud: LocalCloud, host: str) -> None:
-    refused(ask(cloud, "GET", "/", host=host, **signed("s3", own(cloud))), "Host", "`once up --from-containers`")
-    opened = foreign_host(HOST_OF_CONTAINERS)
-    assert [opened({"HTTP_HOST": each}) for each in (host, "127.0.0.1", "localhost:1")] == [None] * 3
-    assert all(opened({"HTTP_HOST": each}) for each in (f"evil.{host}", "host-docker-internal", f"{host}.evil", "evil"))
 
 
 def test_clients_address_buckets_by_path(cloud: LocalCloud) -> None:

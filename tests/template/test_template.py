@@ -116,14 +116,6 @@ def test_the_lists_of_parameters_in_the_pages_are_allowed(page: str, source: Map
     assert shown.items() > kept.items()
 
 
-def test_samconfig_builds_and_invokes_for_the_same_architecture() -> None:
-    config = tomllib.loads((ROOT / "samconfig.toml").read_text())["x86_64"]
-    build, invoke = (config[command]["parameters"] for command in ("build", "local_invoke"))
-    assert build["parameter_overrides"] == invoke["parameter_overrides"] == "Architecture=x86_64"
-    assert invoke["template_file"] == f"{build['build_dir']}/template.yaml"
-    assert Path(build["build_dir"]) != Path(".aws-sam/build"), "sam deploy takes what is there"
-
-
 @pytest.mark.parametrize("environment", ["default", "dev", "prod"])
 def test_payloads_stay_out_of_the_log_unless_somebody_says_so(environment: str, source: Mapping[str, Any]) -> None:
     config = tomllib.loads((ROOT / "samconfig.toml").read_text())[environment]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,6 @@ def local_cloud(
     clock: Clock | None = None,
     port: int = 0,
     on_output: Callable[[LogLine], None] | None = None,
-    names: Iterable[str] = (),
     parameters: Mapping[str, str] | None = None,
     http_port: int = 0,
 ) -> Iterator[LocalCloud]:
@@ -43,7 +42,7 @@ def local_cloud(
         try:
             with (
                 LocalCloud(
-                    template, parameters, clock=clock, port=port, on_output=on_output, names=names, http_port=http_port
+                    template, parameters, clock=clock, port=port, on_output=on_output, http_port=http_port
                 ) as cloud,
                 rare_collections(),
             ):

@@ -52,19 +52,12 @@ HttpPort = Annotated[
     int,
     typer.Option("--http-port", metavar="PORT", min=0, max=65535, help="The port of the HTTP API; 0 takes a free one."),
 ]
-FromContainers = Annotated[
-    bool,
-    typer.Option(
-        "--from-containers", help="Also accept calls of functions that `sam local invoke` runs in a container."
-    ),
-]
 
 
 def up(
     port: Port = 4599,
     http_port: HttpPort = 4601,
     console_port: ConsolePort = None,
-    from_containers: FromContainers = False,
     parameter: Parameters = None,
     template: Template = None,
 ) -> int:
@@ -76,7 +69,7 @@ def up(
     Prints the address of the console, a page that shows each request, run and record while it happens. In another
     terminal, `eval "$(once env)"` unsets the settings of real accounts, and sets the endpoint and an access key. The
     key is random in each run; calls without it, from a program or a web page, are refused.
-    It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container reaches it.
+    It listens on 127.0.0.1 only.
     """
     path, parameters = find_template(template).resolve(), values_of(parameter)
     stopping = threading.Event()
@@ -86,11 +79,9 @@ def up(
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.env import kept_while_up
     from oncekit.local.clock import RealClock
-    from oncekit.local.request_rules import HOST_OF_CONTAINERS
 
     news = News()
-    names = [HOST_OF_CONTAINERS] if from_containers else []
-    with local_cloud(path, RealClock(), port, news.printed, names, parameters, http_port) as cloud:
+    with local_cloud(path, RealClock(), port, news.printed, parameters, http_port) as cloud:
         news.follow(cloud)
         with (
             console_of(cloud, path.parent, console_port) as console,

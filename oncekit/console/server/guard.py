@@ -16,8 +16,6 @@ from werkzeug.wrappers import Request
 
 from oncekit.local.request_rules import foreign_host
 
-_host = foreign_host()
-
 
 @dataclass(frozen=True)
 class Guard:
@@ -33,7 +31,7 @@ class Guard:
 
     def refusal(self, request: Request) -> str | None:
         """Why the request is not answered; None where it is."""
-        if _host(request.environ) is not None:
+        if foreign_host(request.environ) is not None:
             return "this console answers only to the names of this machine: open the address that was printed"
         changes = request.method not in ("GET", "HEAD")
         followed = not changes and request.headers.get("Sec-Fetch-Dest", "document") == "document"

@@ -51,7 +51,7 @@ class Gateway:
         def origin() -> str | None:
             return next((api.origin for api in self._apis if api.origin), None)
 
-        return RequestFilter(self, foreign_host(), from_another_page(origin), keeps_cors=True)
+        return RequestFilter(self, foreign_host, from_another_page(origin), keeps_cors=True)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         from werkzeug.wrappers import Response
