@@ -9,9 +9,7 @@ import pytest
 from latches import Latches
 from scenario import charge, id_of, rows
 from scenarios.local_backend import LocalBackend
-from scenarios.own_function import exists
-from scenarios.run import LeftBehindError, begun
-from scenarios.traces import Traces
+from scenarios.run import begun
 
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
@@ -67,19 +65,3 @@ def test_execution_that_does_not_end_is_stopped_and_others_go_on(
     assert cloud.describe(theirs).status == "RUNNING"
     latches.open("go")
     assert cloud.wait(theirs).status == "SUCCEEDED"
-
-
-def test_what_cannot_be_taken_away_is_named(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Traces, "delete", lambda self: None)
-    with pytest.raises(LeftBehindError) as left, begun(LocalBackend(cloud), RUN_ID):
-        left_traces(cloud, RUN_ID)
-    for what in ("3 records", "1 charges", "2 objects", "1 functions"):
-        assert what in str(left.value)
-
-
-def test_failed_deployment_of_the_function_leaves_nothing(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = LocalBackend(cloud)
-    monkeypatch.setattr("scenarios.own_function.LIVE", "refused")
-    with pytest.raises(Exception, match="alias live only"), begun(backend, RUN_ID):
-        pytest.fail("nothing runs without its function")
-    assert not exists(backend.stack)

@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 from moto import mock_aws
 from moto.backends import get_backend
+from once import Request
 from once.clients import client
 from once.settings import settings
 
@@ -132,6 +133,12 @@ def acquire(aws: None) -> Callable[[Event], Event]:
         return event
 
     return write
+
+
+@pytest.fixture
+def attempt(event: Callable[..., Event], acquire: Callable[[Event], Event]) -> Callable[..., Request]:
+    """The request as an attempt gets it that has just been given the lock."""
+    return lambda fence=1, key="key-1": Request.from_event(acquire(event("greet", key=key, fence=fence)))
 
 
 @pytest.fixture

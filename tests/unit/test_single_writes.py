@@ -10,15 +10,7 @@ from once import ConditionFailed, InvalidWriteError, Request
 from once.clients import client
 from once.conditions import Attr
 from once.values import from_dynamodb
-
-Event = dict[str, Any]
-Rows = Callable[[str], list[dict[str, Any]]]
-Attempt = Callable[..., Request]
-
-
-@pytest.fixture
-def attempt(aws: None, event: Callable[..., Event]) -> Attempt:
-    return lambda fence=1, key="key-1": Request.from_event(event("greet", key=key, fence=fence))
+from unit.wire import Attempt, Rows
 
 
 @pytest.fixture
