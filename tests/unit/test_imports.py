@@ -6,9 +6,8 @@ import ast
 import json
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -132,30 +131,10 @@ def imports(modules: Mapping[str, ast.Module]) -> dict[str, set[str]]:
     return {name: set(named(tree)) - {name} for name, tree in modules.items()}
 
 
-def circle(imports: Mapping[str, set[str]]) -> str:
-    """A circle of members of one folder, each with all that is in it; empty when there is none."""
-    folders: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for importer, imported in imports.items():
-        for each in imported:
-            pairs = enumerate(zip(importer.split("."), each.split("."), strict=False))
-            depth, (one, other) = next((depth, pair) for depth, pair in pairs if pair[0] != pair[1])
-            folders[".".join(importer.split(".")[:depth])][one].add(other)
-    for folder, members in folders.items():
-        try:
-            TopologicalSorter(members).prepare()
-        except CycleError as error:
-            return " <- ".join(f"{folder}.{member}".lstrip(".") for member in error.args[1])
-    return ""
-
-
 def test_nothing_imports_what_imports_it(house_imports: Mapping[str, set[str]]) -> None:
-    """Modules and folders import each other in no circle: neither two modules, nor a folder and its neighbours.
-
-    Every import counts, whether it is at the top of a module, in a function or for the type checker alone: the last two
-    hide a circle from Python, and not from whoever reads. That importing a module runs the `__init__` of its folder
-    does not count, or no folder could offer what its modules have.
-    """
-    assert circle(house_imports) == ""
+    """Every import counts, whether it is at the top of a module, in a function or for the type checker alone: the last
+    two hide a circle from Python, and not from whoever reads."""
+    TopologicalSorter(house_imports).prepare()
 
 
 def test_no_room_imports_one_that_is_further_out(house_imports: Mapping[str, set[str]]) -> None:
