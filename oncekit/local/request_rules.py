@@ -1,4 +1,4 @@
-"""The rules by which every HTTP server on this machine checks a request before reading it.
+"""The rules by which the HTTP servers on this machine check a request before reading it.
 
 Any page that is open in a browser can make the browser send requests to the loopback interface. But the browser always
 sends Origin when a script calls another origin, and sends as Host the name that the page was loaded from.
@@ -67,10 +67,6 @@ def strange_key(keys: AccessKeys) -> Rule:
         return f'{what}; for `once up` run `eval "$(once env)"`, in a program take `environment` of the LocalCloud'
 
     return rule
-
-
-EVERY_SERVER: tuple[Rule, ...] = (foreign_host, from_a_page)
-"""The rules for every server; it can add a rule about who the caller is."""
 
 
 def refusal(environ: Environ, rules: tuple[Rule, ...]) -> str | None:

@@ -11,7 +11,7 @@ from oncekit.local.access_keys import AccessKeys
 from oncekit.local.loopback import Loopback
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.request_filter import RequestFilter
-from oncekit.local.request_rules import EVERY_SERVER, Environ, strange_key
+from oncekit.local.request_rules import Environ, foreign_host, from_a_page, strange_key
 
 Watch = Callable[[Environ, Any], Any]
 """Gets a request and the application that would answer it; gives the one that does."""
@@ -59,7 +59,7 @@ class Server:
                 return answer(environ, start_response)
 
         self._server = Loopback(port, MotoRequestHandler, now)
-        self._front = RequestFilter(Dispatcher(), *EVERY_SERVER, way_around, strange_key(keys))
+        self._front = RequestFilter(Dispatcher(), foreign_host, from_a_page, way_around, strange_key(keys))
         self.url = self._server.url
 
     def open(self) -> None:

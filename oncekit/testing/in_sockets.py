@@ -25,9 +25,8 @@ TEST = {socket.AF_INET: (HOST, int(PORT)), socket.AF_INET6: (f"::ffff:{HOST}", i
 OURS = (
     os.environ["ONCE_TESTING_OUTSIDE"],
     os.environ.get("AWS_ENDPOINT_URL", "").rpartition("/")[2],
-    os.environ.get("AWS_LAMBDA_RUNTIME_API", ""),
 )
-"""Of the test, the local cloud and the runtime: reached directly."""
+"""Of the test and the local cloud: reached directly."""
 CALL = "X-Once-Call"
 SECONDS = 30.0
 FIRST_ADDRESS = ipaddress.IPv4Address("198.18.0.1")

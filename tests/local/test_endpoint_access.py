@@ -15,13 +15,11 @@ from urllib.parse import urlencode, urlsplit
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from lambda_probe import call
 from scenario import charge, rows
 from signing import keys
 
 from oncekit.local import LocalCloud
 from oncekit.local.access_keys import authorization
-from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.once_cloud import PREFIX
 
 pytestmark = pytest.mark.ours
@@ -201,23 +199,3 @@ def test_function_signs_with_a_key_of_its_own(cloud: LocalCloud) -> None:
         assert own(cloud) not in variables.values()
         assert cloud.environment["AWS_SECRET_ACCESS_KEY"] not in variables.values()
     assert len(seen) == 2
-
-
-# ---- the other listeners of this machine ----
-
-
-@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": EVIL}])
-def test_page_can_neither_take_an_event_from_a_function_nor_answer_for_it(headers: dict[str, str]) -> None:
-    runtime = LambdaRuntime({})
-    runtime.register("probe", FunctionSpec(FUNCTIONS / "probe"))
-    try:
-        variables = call(runtime, "probe", "variables")
-        for method, path in (("GET", "invocation/next"), ("POST", "init/error")):
-            connection = http.client.HTTPConnection(variables["AWS_LAMBDA_RUNTIME_API"], timeout=30)
-            connection.request(method, f"/2018-06-01/runtime/{path}", b"{}", headers)
-            answer = connection.getresponse()
-            assert (answer.status, answer.getheader("Connection")) == (403, "close")
-            connection.close()
-        assert call(runtime, "probe", "variables")["AWS_LAMBDA_RUNTIME_API"] == variables["AWS_LAMBDA_RUNTIME_API"]
-    finally:
-        runtime.close()

@@ -1,10 +1,9 @@
-"""Lambda on this machine: the Lambda Runtime API in front of the real runtime client `awslambdaric`.
+"""Lambda on this machine: functions in processes of their own, run by AWS's own runtime client `awslambdaric`.
 
 spec.py              the data of a function, of an invocation, and of a line of the log
 runtime.py           the service: functions by name, warm environments, throttling, the shapes of boto3
 environment.py       one execution environment: one invocation at a time, its time limit and its end
-runtime_api.py       the Runtime API of one environment, on a port of its own
-process.py           the process of one environment, and what it prints
+process.py           the process of one environment: its messages, and what it prints
 variables.py         the environment variables that Lambda gives a function
 entry.py             the code that runs first in that process
 api.py               Lambda's API at moto's endpoint

@@ -1,4 +1,4 @@
-"""The process of one execution environment, and its output."""
+"""The process of one execution environment: the messages to and from it, and its output."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from oncekit.local.lambda_runtime.entry import Head, framed, received
 
 ENTRY = Path(__file__).with_name("entry.py")
 SECONDS_TO_DIE = 10
@@ -35,17 +38,20 @@ class FunctionProcess:
         on_line: Callable[[str], None],
         on_exit: Callable[[int], None],
     ) -> None:
-        # -P: the folder of entry.py does not belong on a function's import path.
-        self._process = subprocess.Popen(  # noqa: S603 our own interpreter and file
-            [sys.executable, "-P", str(ENTRY), handler],
-            env=dict(variables),
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        self._channel, its_end = socket.socketpair()
+        with its_end:
+            # -P: the folder of entry.py does not belong on a function's import path.
+            self._process = subprocess.Popen(  # noqa: S603 our own interpreter and file
+                [sys.executable, "-P", str(ENTRY), handler],
+                env=dict(variables),
+                cwd=folder,
+                stdin=its_end.fileno(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         assert self._process.stdout is not None
+        self._messages = self._channel.makefile("rb")
         self._output = _Output(self._process.stdout.fileno(), on_line)
         self._on_exit = on_exit
         self._exited = threading.Event()
@@ -62,22 +68,41 @@ class FunctionProcess:
             self._kill_group()
 
     def wait(self) -> None:
-        """Wait until it is gone and its last line has been handed over."""
+        """Wait until it is gone and its last line has been handed over; then there is no message of it any more."""
         self._exited.wait(SECONDS_TO_DIE)
+        self._messages.close()
+        self._channel.close()
 
     def drain(self) -> None:
         """Hand over what has been printed so far."""
         self._output.drain()
+
+    def send(self, head: Head, body: bytes) -> None:
+        """A message to it; one that has ended takes none."""
+        with suppress(OSError):
+            self._channel.sendall(framed(head, body))
+
+    def receive(self, seconds: float) -> tuple[str, bytes]:
+        """The kind and the body of its next message. Raises TimeoutError, and EOFError when it has ended."""
+        poll = select.poll()
+        try:
+            poll.register(self._channel, select.POLLIN)
+            if poll.poll(max(0.0, seconds) * 1000):
+                head, body = received(self._messages)
+                return head["kind"], body
+        except (OSError, ValueError) as error:  # ValueError: somebody has waited for its end
+            raise EOFError from error
+        raise TimeoutError
 
     def _watch(self) -> None:
         code = self._process.wait()
         self._kill_group()  # processes that the function has left behind go with it, as the sandbox does on Lambda
         self._output.drain()
         self._output.close()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        with suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)  # a process that has left the group may have the other end
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         self._on_exit(code)
         self._exited.set()
 

@@ -15,7 +15,7 @@ _OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "
 def variables_of(
     name: str, version: str, spec: FunctionSpec, shared: Mapping[str, str], key: Mapping[str, str], stream: str
 ) -> dict[str, str]:
-    """All variables but the address of the Runtime API. The function's own win over `shared`, those over Lambda's.
+    """All variables. The function's own win over `shared`, those over Lambda's.
 
     `key` is the access key by which the endpoint knows it: that of a function with a role cannot be another one.
     `stream` is where its environment logs.
