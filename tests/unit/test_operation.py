@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from once import JSON, InvalidEventError, PermanentError, Request, operation
+from once.clients import client
 
 Event = dict[str, Any]
 
@@ -79,6 +81,20 @@ def test_a_refused_payload_never_reaches_business_logic(event: Callable[..., Eve
 def test_an_event_of_somebody_else_never_reaches_business_logic() -> None:
     with pytest.raises(InvalidEventError):
         raising(AssertionError("business logic was started"))({"name": "Ada"}, None)
+
+
+def test_a_large_result_goes_to_the_bucket_byte_for_byte(aws: None, event: Callable[..., Event]) -> None:
+    @operation()
+    def handler(request: Request) -> JSON:
+        return {"text": "é" * 100_000}
+
+    reply = handler(event("greet", fence=4))
+    text = json.dumps({"text": "é" * 100_000}, separators=(",", ":")).encode()
+    ref: Any = reply["onceResultRef"]
+    assert reply["replyToken"] == "token"
+    assert ref["key"].startswith(f"responses/30d/acme/greet/{hashlib.sha256(b'acme#greet#key-1').hexdigest()}/4-")
+    assert (ref["bytes"], ref["sha256"]) == (len(text), hashlib.sha256(text).hexdigest())
+    assert client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read() == text
 
 
 def test_a_broken_schema_is_known_before_the_first_request(tmp_path: Path) -> None:

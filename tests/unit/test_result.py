@@ -45,6 +45,12 @@ def test_an_envelope_is_never_larger_than_the_limit(unit: str, size: int) -> Non
     assert (inline is not None) == (len(json.dumps({"onceResult": text, "replyToken": "token"})) <= INLINE_LIMIT)
 
 
+@pytest.mark.parametrize(("size", "fits"), [(200_000, True), (200_001, False)])
+def test_two_hundred_thousand_bytes_of_envelope_travel_and_one_more_does_not(size: int, fits: bool) -> None:
+    text = "7" * (size - len(json.dumps({"onceResult": "", "replyToken": "token"})))
+    assert envelope(text, "token") == ({"onceResult": text, "replyToken": "token"} if fits else None)
+
+
 class Weather:
     pass
 

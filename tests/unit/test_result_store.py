@@ -69,6 +69,12 @@ def test_attempts_and_ids_have_keys_of_their_own(store: ResultStore) -> None:
     assert len(keys) == 7
 
 
+@pytest.mark.parametrize("days", [7, 365])
+def test_the_key_says_for_how_many_days_the_record_refers_to_it(aws: None, days: int) -> None:
+    ref = ResultStore.deployed("responses", days).put(id=ID, fence=1, owner="one", text="1")
+    assert (ref["bucket"], ref["key"]) == ("responses", f"responses/{days}d/{OF_AN_ATTEMPT}")
+
+
 def test_a_text_from_elsewhere_is_kept_as_json_whatever_it_holds(store: ResultStore) -> None:
     ref = store.put(id=ID, fence=1, owner="one", text='"№ \ud800"')
     assert stored() == '"№ \\ud800"'.encode()
