@@ -7,13 +7,13 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from oncekit.application import how_to_install
 from oncekit.cli.terminal import guard, say, tell
-from oncekit.cli.usage import Command, group_of
 from oncekit.problem import Problem
 
 HELP = """Run operations effectively once, on your machine or on AWS, with the same template and state machine.
@@ -59,6 +59,28 @@ COMPLETION = "_ONCE_COMPLETE"
 """Set by a shell that asks how the line goes on."""
 
 
+class Command(TyperCommand):
+    """A command of Typer's whose function returns the exit code, and whose usage says EVENT..., [EVENT] or ID."""
+
+    def invoke(self, ctx: Any) -> None:  # the type of a context is private to Typer
+        ctx.exit(super().invoke(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        arguments = [each for each in self.params if isinstance(each, TyperArgument)]
+        names = [(each, f"{each.metavar}{'...' if each.nargs != 1 else ''}") for each in arguments]
+        return ["[OPTIONS]", *(name if each.required else f"[{name}]" for each, name in names)]
+
+
+class Group(TyperGroup):
+    """A group of Typer's whose help has a section for each of ours."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        room = formatter.width - 6 - max(map(len, self.commands))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(room)) for name in names])
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # slow to import
@@ -77,7 +99,7 @@ def once(
 def app(*names: str) -> typer.Typer:
     """The command with these commands: to import all and to read their options takes longer than most of them."""
     made = typer.Typer(
-        cls=group_of(GROUPS),
+        cls=Group,
         help=HELP,
         epilog="\b\nExamples:\n" + "\n".join(f"  {COMMANDS[name].example}" for name in SHOWN),
         no_args_is_help=True,

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 from operating import ID, Operator
-
-from oncekit.cli.deployed import forget
-from oncekit.cli.deployed.session import Place
 
 FORGET = ("release", ID, "--forget", "--yes")
 SECRETS = ("jane-doe", "answer-for-jane", "step-of-jane", "told-jane-no", "other-jane")
@@ -108,24 +104,11 @@ def test_what_belongs_to_another_id_stays(operator: Operator) -> None:
     assert kept(operator) == before
 
 
-def test_it_tells_what_it_cannot_remove_and_the_commands_that_do(operator: Operator) -> None:
+def test_it_counts_refused_requests_that_do_not_say_whose_they_are(operator: Operator) -> None:
     sent(operator)
     operator.keep_refused("x", "Unavailable")
     done = operator.once(*FORGET)
     assert done.code == 0 and "do not say whose they are, there are 1: `once ls --rejected`" in done.out
-    for said in ("for 90 days inputs and results", "for 35 days backups of the table", "states/once-operation\n"):
-        assert said in done.out
-    assert "\n    $ aws logs delete-log-stream " in done.out and "\n    $ aws sqs delete-message " in done.out
-    assert operator.outputs["RequestDeadLetterQueueUrl"] in done.out
-
-
-@pytest.mark.parametrize(("stage", "is_logged"), [("dev", True), ("prod", False)])
-def test_it_tells_that_logs_have_payloads_where_they_have_them(operator: Operator, stage: str, is_logged: bool) -> None:
-    sent(operator)
-    with operator.connected(Place("once")) as found:
-        stack = replace(found, parameters={**found.parameters, "ExecutionLog": "DATA", "Stage": stage})
-        told = forget.forget(stack, ID, forget.shown(stack, ID))
-    assert ("logs with payloads and results" in json.dumps(told["left"])) == is_logged
 
 
 def test_it_asks_and_takes_one_id(operator: Operator) -> None:

@@ -16,21 +16,21 @@ LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("printed by hand", ["f | printed by hand"]),
-        ("[ERROR] KeyError: 'y'\rTraceback\r  File x", ["f | [ERROR] KeyError: 'y'", "f | Traceback", "f |   File x"]),
-        (json.dumps(LOGGED), ["f | ERROR 'y'", "f | Traceback", "f |   File x", "f | KeyError: 'y'"]),
-        (json.dumps({"level": "INFO", "message": "charged"}), ["f | INFO charged"]),
+        ("printed by hand", ["printed by hand"]),
+        ("[ERROR] KeyError: 'y'\rTraceback\r  File x", ["[ERROR] KeyError: 'y'", "Traceback", "  File x"]),
+        (json.dumps(LOGGED), ["ERROR 'y'", "Traceback", "  File x", "KeyError: 'y'"]),
+        (json.dumps({"level": "INFO", "message": "charged"}), ["INFO charged"]),
         (json.dumps({"_aws": {}, "Executed": [1]}), []),
-        ("[1, 2]", ["f | [1, 2]"]),
+        ("[1, 2]", ["[1, 2]"]),
         (
             "[WARNING]\t2026-01-01T00:00:00.000Z\t\tLAMBDA",
-            ["f | [WARNING]       2026-01-01T00:00:00.000Z                LAMBDA"],
+            ["[WARNING]       2026-01-01T00:00:00.000Z                LAMBDA"],
         ),
-        ("a\t1\r\tb", ["f | a       1", "f |         b"]),
+        ("a\t1\r\tb", ["a       1", "        b"]),
     ],
 )
 def test_a_line_is_made_readable(line: str, shown: list[str]) -> None:
-    assert list(lines_of("f", line)) == shown
+    assert lines_of(line) == shown
 
 
 def test_each_later_attempt_that_fails_as_the_one_before_has_one_line(cloud: LocalCloud, tmp_path: Path) -> None:

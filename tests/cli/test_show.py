@@ -212,7 +212,6 @@ def test_attempt_has_all_lines_of_its_invocation_and_no_other(operator: Operator
         (14, json.dumps({"_aws": {}, "id": ID})),
         (15, END.format("r1")),
         (15, "REPORT RequestId: r1"),
-        (15, "printed by a thread that nobody waits for"),
         timeout,
         (17, START.format("r2")),
         (18, "r1, says the next one"),

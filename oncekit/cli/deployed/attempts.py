@@ -3,8 +3,8 @@
 An attempt is found by the request id of its invocation, and by nothing else. The library writes it next to the id at
 the end of each attempt, and Powertools' `Logger` in each line. Of an attempt that crashed it is in the error; of a
 function that does not use the library it is in Lambda's answer (V85): both are in the history of an execution in the
-full lane, and the last error is in the record. An environment has one invocation at a time, so what its stream has from
-START on is of that attempt.
+full lane, and the last error is in the record. An environment has one invocation at a time, so what its stream has
+between the first line and the last one that name a request is of that attempt.
 What left no request id anywhere is not guessed at: a command shows everything that was logged at that time.
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from shlex import quote
 from typing import Any
 
@@ -26,15 +26,13 @@ from oncekit.problem import Problem
 
 REQUEST_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_EVENTS = 2000
-"""Lines with the id that are looked at, the oldest first."""
+"""Lines of one search, the oldest first."""
 MOST_ATTEMPTS = 50
-MOST_LINES = 1000
-"""Of one attempt."""
-STARTS, END = ("START RequestId:", '"type":"platform.start"'), "END RequestId:"
-"""Of an invocation, in text and in JSON."""
-OF_LAMBDA = ("INIT_START", "INIT_REPORT", STARTS[0], END, "REPORT RequestId:")
+OF_LAMBDA = re.compile("INIT_START|INIT_REPORT|(START|END|REPORT) RequestId:")
+"""How lines of Lambda's begin; in JSON, they have a type of their own."""
+START, END = "START RequestId:", "END RequestId:"
 LONGEST_MS = 900_000
-"""Lambda's own limit: a function that hangs says nothing more, and Lambda's line comes when its time is over."""
+"""Lambda's own limit."""
 CLOCKS_MS = 1000
 """By which clocks may differ."""
 EARLIER_MS = 3600_000
@@ -42,7 +40,7 @@ EARLIER_MS = 3600_000
 DAY_MS = 86_400_000
 
 Event = Mapping[str, Any]
-"""A line as CloudWatch Logs gives it: its message, and the epoch milliseconds when it was printed."""
+"""A line as CloudWatch Logs gives it: its message, its stream, and the epoch milliseconds when it was printed."""
 
 
 def log_group(stack: Stack, id: str) -> str:
@@ -61,16 +59,16 @@ def log_group(stack: Stack, id: str) -> str:
 
 def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[dict[str, Any]]:
     """The attempts of an operation that left a trace, the oldest first: {attempt, requestId, stream,
-    lines: [{at, text}], isComplete}. `attempt` is None where no line of the library told the number.
+    lines: [{at, text}]}. `attempt` is None where no line of the library told the number.
     """
     log = _Log(stack.client("logs"), group, max(0, begin_of(record, run) - DAY_MS))
     try:
         numbers = log.told_by_the_library(record["id"])
         for each in _request_ids(record, run):
             numbers.setdefault(each, None)
-        found = [(log.beginning_of(each), each) for each in [*numbers][-MOST_ATTEMPTS:]]
-        begun = sorted((event["timestamp"], event["logStreamName"], each) for event, each in found if event)
-        return [log.attempt(numbers[request], request, stream, first) for first, stream, request in begun]
+        named = {request: log.naming(request) for request in [*numbers][-MOST_ATTEMPTS:]}
+        begun = sorted((each[0]["timestamp"], request) for request, each in named.items() if each)
+        return [log.attempt(numbers[request], request, named[request]) for _, request in begun]
     except log.client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
 
@@ -123,62 +121,40 @@ class _Log:
         """The number of each attempt, by its request id."""
         # What a pattern might read in another way is left to the comparison: the part before it is asked for.
         plain = re.split(r'["\\*%]|[^ -~]', id)[0]
-        searched = self._searched(f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}')
+        searched = self._search(filterPattern=f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}')
         lines = (_members(event["message"]) for event in searched)
         named = (each for each in lines if each.get("id") == id and "function_request_id" in each)
         return {str(each["function_request_id"]): each.get("attempt") for each in named}
 
-    def beginning_of(self, request: str) -> Event | None:
-        """The first line that names a request."""
-        return next((each for each in self._searched(f'"{request}"') if request in each["message"]), None)
+    def naming(self, request: str) -> list[Event]:
+        """The lines that name a request."""
+        return [each for each in self._search(filterPattern=f'"{request}"') if request in each["message"]]
 
-    def attempt(self, number: int | None, request: str, stream: str, first: int) -> dict[str, Any]:
-        """The invocation that a request made; its stream names it first at this time."""
-        lines = list(islice(_lines(self._events(stream, first), request), MOST_LINES + 1))
-        return {
-            "attempt": number,
-            "requestId": request,
-            "stream": stream,
-            "lines": lines[:MOST_LINES],
-            "isComplete": len(lines) <= MOST_LINES,
-        }
+    def attempt(self, number: int | None, request: str, named: list[Event]) -> dict[str, Any]:
+        """The invocation that a request made: what its stream has between the lines that name it."""
+        stream, first = named[0]["logStreamName"], named[0]["timestamp"]
+        last = max(each["timestamp"] for each in named)
+        marks = {mark for each in named for mark in (START, END) if each["message"].startswith(mark)}
+        if marks == {START}:  # it goes on
+            last = first + LONGEST_MS
+        events = self._search(logStreamNames=[stream], startTime=first, endTime=last)
+        own = takewhile(lambda each: request in each["message"] or not each["message"].startswith(START), events)
+        lines = [{"at": each["timestamp"], "text": each["message"].rstrip("\n")} for each in own if _is_said(each)]
+        return {"attempt": number, "requestId": request, "stream": stream, "lines": lines}
 
-    def _searched(self, pattern: str) -> Iterator[Event]:
-        asked = {"logGroupName": self._group, "filterPattern": pattern, "startTime": self._since}
+    def _search(self, **asked: Any) -> Iterator[Event]:
+        asked = {"logGroupName": self._group, "startTime": self._since, **asked}
         pages = self.client.get_paginator("filter_log_events")
         for page in pages.paginate(**asked, PaginationConfig={"MaxItems": MOST_EVENTS}):
             yield from page["events"]
 
-    def _events(self, stream: str, first: int) -> Iterator[Event]:
-        """Page by page; a page may be empty, and only a token that comes back says that it was the last one."""
-        asked = {"logGroupName": self._group, "logStreamName": stream, "startFromHead": True}
-        asked |= {"startTime": first, "endTime": first + LONGEST_MS + CLOCKS_MS}
-        while True:
-            page = self.client.get_log_events(**asked)
-            yield from page["events"]
-            if page["nextForwardToken"] == asked.get("nextToken"):
-                return
-            asked["nextToken"] = page["nextForwardToken"]
 
-
-def _lines(events: Iterable[Event], request: str) -> Iterator[dict[str, Any]]:
-    """Those of an invocation, {at, text}: from the first one that names it, to the next invocation.
-
-    Behind its end Lambda itself may still tell of it, as of its timeout.
-    """
-    has_begun = has_ended = False
-    for event in events:
-        text = event["message"]
-        is_named = request in text
-        if has_begun and not is_named and any(each in text[:200] for each in STARTS):
-            return
-        if not is_named and (has_ended or not has_begun):
-            continue
-        has_begun, has_ended = True, has_ended or text.startswith(END)
-        told = _members(text)
-        is_metrics = "_aws" in told and "disposition" not in told
-        if not is_metrics and not text.startswith(OF_LAMBDA):
-            yield {"at": event["timestamp"], "text": text.rstrip("\n")}
+def _is_said(event: Event) -> bool:
+    """Whether a function said it: neither Lambda about an invocation, nor metrics."""
+    told = _members(event["message"])
+    is_metrics = "_aws" in told and "disposition" not in told
+    is_of_lambda = OF_LAMBDA.match(event["message"]) or str(told.get("type")).startswith("platform.")
+    return not is_metrics and not is_of_lambda
 
 
 def _members(line: str) -> dict[str, Any]:

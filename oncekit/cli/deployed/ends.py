@@ -1,15 +1,14 @@
-"""How what was sent ended: by an execution, or by the record of an operation in progress."""
+"""How executions that were started ended."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oncekit.cli.deployed.records import Missing, find, has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import message_in
 from oncekit.local.lanes import FAST, MACHINES
@@ -25,7 +24,7 @@ TO_ANSWER = 30
 
 @dataclass(frozen=True)
 class Ended:
-    """An outcome: a disposition, an error or a record's status; `result` is JSON text, `message` why it failed."""
+    """An outcome: a disposition or an error; `result` is JSON text, `message` why it failed."""
 
     of: str
     outcome: str
@@ -43,17 +42,19 @@ def execution_end(stack: Stack, arn: str, seconds: float) -> Ended | str:
     from botocore.exceptions import ClientError
 
     client = stack.client("stepfunctions")
-
-    def look() -> Ended | None:
+    waited, pause = 0.0, FIRST_LOOK
+    while True:
         try:
             described = client.describe_execution(executionArn=arn)
-        except ClientError as refused:
+            if described["status"] != "RUNNING":
+                return ended(described)
+        except ClientError as refused:  # AWS may describe what was started just now a little later
             if refused.response["Error"]["Code"] != "ExecutionDoesNotExist":
                 raise
-            return None  # AWS may describe what was started just now a little later
-        return None if described["status"] == "RUNNING" else ended(described)
-
-    return _until(look, seconds, f"{arn}: still without an end after {seconds:g} s; it goes on by itself")
+        if waited >= seconds:
+            return f"{arn}: still without an end after {seconds:g} s; it goes on by itself"
+        time.sleep(pause)
+        waited, pause = waited + pause, min(pause * 1.5, LAST_LOOK)
 
 
 def ended(described: Mapping[str, Any]) -> Ended:
@@ -63,32 +64,6 @@ def ended(described: Mapping[str, Any]) -> Ended:
         return Ended(arn, described.get("error") or status, message=message_in(described.get("cause")))
     output = json.loads(described["output"])
     return Ended(arn, output["disposition"], output.get("result"), output.get("resultRef"))
-
-
-def record_end(stack: Stack, id: str, seconds: float) -> Ended | str:
-    """What the record says at last of an operation that is in progress, or that it still is."""
-
-    def look() -> Ended | None:
-        try:
-            record = find(stack, id)
-        except Missing:
-            return None
-        if record["status"] == "IN_PROGRESS" or has_expired(stack, record):
-            return None
-        message = f"{record['error']['name']}: {record['error']['message']}" if "error" in record else None
-        return Ended(id, str(record["status"]), record.get("result"), record.get("resultRef"), message)
-
-    return _until(look, seconds, f"{id}: still in progress after {seconds:g} s; it goes on by itself")
-
-
-def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> Ended | str:
-    waited, pause = 0.0, FIRST_LOOK
-    while (found := look()) is None:
-        if waited >= seconds:
-            return too_long
-        time.sleep(pause)
-        waited, pause = waited + pause, min(pause * 1.5, LAST_LOOK)
-    return found
 
 
 # ---- in the fast lane, whose executions answer only who starts them synchronously ----

@@ -1,4 +1,4 @@
-"""`once release --forget`: what is kept of a request goes, in the record and in the bucket; what AWS keeps is named."""
+"""`once release --forget`: what is kept of a request goes, in the record and in the bucket."""
 
 from __future__ import annotations
 
@@ -11,18 +11,10 @@ from oncekit.cli.deployed.rejected import refused
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.terminal import Entry
 
-HISTORY_DAYS, BACKUP_DAYS, QUEUE_DAYS = 90, 35, 14
-"""Step Functions keeps an execution in the full lane so long after its end; 35 days and 14 are in the template, as
-point-in-time recovery and MessageRetentionPeriod."""
-STREAMS = (
-    "aws logs filter-log-events --log-group-name GROUP --filter-pattern '\"KEY\"' --query 'events[].logStreamName'",
-    "aws logs delete-log-stream --log-group-name GROUP --log-stream-name STREAM  # with all that it has",
+LEFT = (
+    "AWS keeps more of it for a while, which this command cannot remove: executions in the full lane, backups of the "
+    "table, logs, messages in queues. The page on retention (docs/retention.md) says how long, and how to delete some."
 )
-MESSAGES = (
-    "aws sqs receive-message --queue-url URL --max-number-of-messages 10 --visibility-timeout 600",
-    "aws sqs delete-message --queue-url URL --receipt-handle HANDLE",
-)
-QUEUES = ("RequestQueueUrl", "RequestDeadLetterQueueUrl", "EventDeadLetterQueueUrl")
 
 
 def shown(stack: Stack, id: str) -> Record | None:
@@ -36,7 +28,7 @@ def shown(stack: Stack, id: str) -> Record | None:
 
 
 def forget(stack: Stack, id: str, record: Record | None) -> dict[str, Any]:
-    """{id, status, fence, removed: {requests, responses, rejected}, withoutId, left}: keys of objects that are deleted.
+    """{id, status, fence, removed: {requests, responses, rejected}, withoutId}: keys of objects that are deleted.
 
     `fence` is None where there was no record, `withoutId` counts the refused requests that do not say whose they are.
     Raises Missing when nothing was kept, and Changed when the record is not as it was shown.
@@ -58,11 +50,10 @@ def forget(stack: Stack, id: str, record: Record | None) -> dict[str, Any]:
         "fence": fence,
         "removed": removed,
         "withoutId": without_id,
-        "left": _left(stack),
     }
 
 
-def lines(forgotten: dict[str, Any]) -> Iterator[str | Entry]:
+def lines(forgotten: dict[str, Any]) -> Iterator[Entry]:
     """The same for people."""
     removed = forgotten["removed"]
     yield Entry("✓ ", f"{forgotten['id']}: forgotten; the next request with this id starts afresh.")
@@ -81,10 +72,7 @@ def lines(forgotten: dict[str, Any]) -> Iterator[str | Entry]:
         "If an attempt of it may still run (15 minutes at most), repeat this afterwards: it can change no record any "
         "more, but it may still store a large answer, to which nothing refers.",
     )
-    yield Entry("", "AWS keeps, and this command cannot remove:")
-    for each in forgotten["left"]:
-        yield Entry("- ", f"for {each['days']} days {each['what']}:")
-        yield from (f"    {line}" for line in (*each["where"], *(f"$ {command}" for command in each["commands"])))
+    yield Entry("", LEFT)
 
 
 def _days(stack: Stack) -> list[str]:
@@ -114,22 +102,3 @@ def _delete_refused(stack: Stack, id: str) -> tuple[list[str], int]:
             deleted.append(each.key)
         without_id += each.id is None
     return deleted, without_id
-
-
-def _left(stack: Stack) -> list[dict[str, Any]]:
-    """What AWS keeps, for how many days at most, where, and the commands that delete it: none where nothing does."""
-    inputs = "inputs and results of its executions in the full lane, of duplicates too, and nothing deletes one earlier"
-    has_data = stack.parameters.get("ExecutionLog") == "DATA" and stack.parameters.get("Stage") != "prod"
-    told = "payloads and results, for ExecutionLog is DATA" if has_data else "ids and messages of errors"
-    logs = f"logs with {told}, and the log of its function (`once show` names it) with what that prints"
-    groups = [f"/aws/vendedlogs/states/{stack.given_name}-{machine}" for machine in ("operation", "fast", "recovery")]
-    backups = "backups of the table; in one that is restored, forget the id again"
-    queues = [stack.outputs[each] for each in QUEUES if each in stack.outputs]
-    messages = "messages that wait and dead letters, with their requests"
-    left = (
-        (inputs, HISTORY_DAYS, [stack.outputs["StateMachineArn"]], ()),
-        (backups, BACKUP_DAYS, [stack.table], ()),
-        (logs, stack.number("LogRetentionDays"), groups, STREAMS),
-        (messages, QUEUE_DAYS, queues, MESSAGES),
-    )
-    return [dict(zip(("what", "days", "where", "commands"), each, strict=True)) for each in left if each[2]]

@@ -56,7 +56,6 @@ def demand(stack: Stack, record: Record) -> str:
 
 
 def _in_bucket(stack: Stack, record: Record) -> Kept:
-    """S3 refuses, in place of saying that nothing is there, whoever may not list the bucket."""
     from botocore.exceptions import ClientError
 
     client, ref = stack.client("s3"), record["requestRef"]
@@ -71,10 +70,7 @@ def _in_bucket(stack: Stack, record: Record) -> Kept:
     except ClientError as error:
         if not is_denied(error.response["Error"]["Code"]):
             raise
-        return Kept(
-            None,
-            f"not in the bucket, or you may not see it ({key}): allow s3:GetObject on requests/* of the bucket "
-            f"{bucket}, and s3:ListBucket on the bucket, without which S3 does not tell the two apart",
-        )
+        why = "s3:GetObject on requests/* is not allowed, or s3:ListBucket, without which S3 says so of what is gone"
+        return Kept(None, f"not in the bucket {bucket}, or you may not see it ({key}): {why}")
     until = found["LastModified"] + timedelta(days=KEPT_DAYS)
     return Kept(found["Body"].read().decode(), f"in the bucket until {until:%Y-%m-%d}: s3://{bucket}/{key}")

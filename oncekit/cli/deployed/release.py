@@ -52,11 +52,10 @@ def release(
 
     With --forget, nothing is kept of a request any more: not in its record, and in the bucket neither itself, if it was
     kept there or refused, nor its answer. It works for each id that no owner is at work on, also when its record is
-    gone; the answer says what AWS still keeps, for how long, and which commands delete that. Example: once release
-    'acme#pay#order-1' --forget
+    gone. What AWS still keeps, such as logs, it cannot remove. Example: once release 'acme#pay#order-1' --forget
 
     JSON: {id, status, fence}; of refused requests {requests: [...]}, as `once retry` has them; with --forget {id,
-    status, fence, removed: {requests, responses, rejected}, withoutId, left: [{what, days, where, commands}]}.
+    status, fence, removed: {requests, responses, rejected}, withoutId}.
     """
     if forgets and (id is None or rejected or error is not None):
         raise Problem("--forget: give one id, and neither --rejected nor --error: its refused requests go, too")

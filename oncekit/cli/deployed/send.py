@@ -14,7 +14,7 @@ from oncekit.cli.deployed.on_stack import CONFLICT, answered, on_stack
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, chosen_lane, lane_to_start
-from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code, mark_of
+from oncekit.cli.outcomes import COLOURS, exit_code, mark_of
 from oncekit.cli.terminal import say
 from oncekit.cli.user_files import read_event, where
 from oncekit.console.requests import id_in
@@ -55,10 +55,10 @@ def send(
     Lane names, like events and messages.
 
     With --wait, for direct starts, it also prints how each execution ended. In the fast lane, whose executions cannot
-    be looked up later, it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. If every
-    answer is IN_PROGRESS, as when the fast lane hands a request over to the full lane, it waits for the record of the
-    request's id. The exit code is that of `once run`: 1 if a request failed, else 3 if one is in conflict or in
-    progress. IN_PROGRESS does not count once the result under that id is known.
+    be looked up later, it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. A request
+    that the fast lane hands over to the full lane is IN_PROGRESS then: `--lane full` waits for its result. The exit
+    code is that of `once run`: 1 if a request failed, else 3 if one is in conflict or in progress. IN_PROGRESS does
+    not count once the result under that id is known.
 
     JSON: {id, via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """
@@ -85,9 +85,6 @@ def _wait(stack: Stack, request: str, lane: Lane, times: int, seconds: int, as_j
     else:
         done = _about(request, ways.send(stack, request, ways.DIRECT, times), as_json)
         looked = [ends.execution_end(stack, arn, seconds) for arn in done["sent"]]
-    outcomes = {each.outcome for each in looked if isinstance(each, ends.Ended)}
-    if lane == FAST and outcomes == {IN_PROGRESS}:  # somebody else has the result soon
-        looked.append(ends.record_end(stack, done["id"], seconds))
     ended = [each for each in looked if isinstance(each, ends.Ended)]
     late = [each for each in looked if isinstance(each, str)]
     for each in late:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from oncekit.cli import drawing
-from oncekit.cli.deployed import attempts, executions
+from oncekit.cli.deployed import executions
 from oncekit.cli.deployed.executions import LEASE_OVER, MAY_RUN
 from oncekit.cli.deployed.facts import inspect
 from oncekit.cli.deployed.listing import since
@@ -20,7 +20,7 @@ from oncekit.cli.deployed.session import Place
 from oncekit.cli.drawing import Draw
 from oncekit.cli.options import Json, Profile, Region, StackName, Template, chosen_lane
 from oncekit.cli.outcomes import message_in
-from oncekit.cli.output import Repeats, lines_of
+from oncekit.cli.output import Attempts
 from oncekit.cli.template import find_template
 from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.local.lanes import FAST, FULL
@@ -66,7 +66,7 @@ def show(
 
     JSON: {id, summary, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
     execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId,
-    stream, lines: [{at, text}], isComplete}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input,
+    stream, lines: [{at, text}]}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input,
     output, errors}, `at` is in epoch ms.
     """
     if about is None:
@@ -161,8 +161,6 @@ def _logs(shown: dict[str, Any]) -> Iterator[str | Entry]:
         if (left_out := len(printed) - MOST_LINES) > 0:
             yield f"  … {left_out:,} earlier lines, with --json"
         yield from (f"  {line}" for line in printed[-MOST_LINES:] or ["it printed nothing"])
-        if not each["isComplete"]:
-            yield Entry("  ", f"… and more than these {attempts.MOST_LINES:,} lines: they are in that stream")
     if (missing := shown["notFound"]) and shown["logCommand"]:
         counted = shown["record"]["attempts"]
         of = "Its only attempt" if counted == 1 else f"{missing} of its {counted} attempts"
@@ -176,10 +174,10 @@ def _logs(shown: dict[str, Any]) -> Iterator[str | Entry]:
 
 
 def _printed(told: Sequence[dict[str, Any]]) -> Iterator[str]:
-    repeats = Repeats()
+    attempts = Attempts()
     for line in told:
-        if (text := repeats.left_of(line["text"])) is not None:
-            yield from lines_of(_time(line["at"], "milliseconds")[11:], text)
+        at = _time(line["at"], "milliseconds")[11:]
+        yield from (f"{at} | {each}" for each in attempts.lines_of(line["text"]))
 
 
 def _time(milliseconds: int, precision: str) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import queue
+import re
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.files import Watch
-from oncekit.cli.here.own_ways import own_ways
 from oncekit.cli.options import Parameters, Template, values_of
 from oncekit.cli.output import lines_of
 from oncekit.cli.template import clear_errors, find_event, find_template
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 SAMPLE = "charge-payment.json"
 LOOK_S = 0.2
 """How long an interrupt may wait."""
+_OPERATION = re.compile(r'operation\\*": *\\*"([\w-]+)')
+"""In what makes a request of a message; what Once itself has takes the operation from the request."""
 
 Port = Annotated[
     int,
@@ -137,7 +140,8 @@ class News:
     def _tell_line(self, line: LogLine) -> None:
         self._kept.put(line)
         if not line.is_mark:
-            tell(*lines_of(self._cloud.operations.operation_of(line.function) or line.function, line.text))
+            function = self._cloud.operations.operation_of(line.function) or line.function
+            tell(*(f"{function} | {each}" for each in lines_of(line.text)))
 
     def _tell_end(self, machine: str, execution: Execution) -> None:
         from oncekit.cli.here import ends
@@ -174,7 +178,7 @@ def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
     tell("The local cloud is up; it deploys again when a file changes that it was deployed from. Ctrl-C ends it.")
     say(
         *(f"  {way:<11}{outputs[output]}" for way, output in ways.items() if output in outputs),
-        *(f"  {way:<11}{where}  ({operation})" for way, where, operation in own_ways(cloud)),
+        *(f"  {way:<11}{where}  ({operation})" for way, where, operation in _own_ways(cloud)),
         'In another terminal, eval "$(once env)" leads once, aws and boto3 here. Then, for example:',
         f"  once send {_example(template)} --wait",
         "  once doctor",
@@ -188,3 +192,25 @@ def _example(template: Path) -> str:
     requests = (each for each in files if each.is_file() and id_in(each.read_text("utf-8", "replace")))
     found = next(requests, None)
     return "EVENT" if found is None else quote(find_event(str(found.relative_to(template.parent)), template))
+
+
+def _own_ways(cloud: LocalCloud) -> Iterator[tuple[str, str, str]]:
+    """Of what `once new` made to start operations: its kind, where to send to, and the operation."""
+    resources = [each for each in cloud.deployed.resources.values() if each.ref]
+    queues = {each.attributes("Arn"): each.ref for each in resources if each.type == "AWS::SQS::Queue"}
+    for each in resources:
+        if each.type == "AWS::Pipes::Pipe" and (operation := _operation(each.properties)):
+            source = str(each.properties["Source"])
+            yield "queue", queues.get(source, source), operation
+        if each.type == "AWS::Events::Rule" and (operation := _operation(each.properties)):
+            yield "bus", str(each.properties.get("EventBusName", "default")).rpartition("/")[2], operation
+        if each.type == "AWS::ApiGateway::RestApi":
+            for path, methods in each.properties.get("Body", {}).get("paths", {}).items():
+                for method, description in methods.items():
+                    if operation := _operation(description):
+                        yield "HTTP", f"{method.upper()} {cloud.http_url}{path}", operation
+
+
+def _operation(made_of: Mapping[str, Any]) -> str | None:
+    found = _OPERATION.search(json.dumps(made_of))
+    return found[1] if found else None
