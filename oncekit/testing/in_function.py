@@ -140,7 +140,7 @@ def _step_log(module: Any) -> Any:
 # ---- invocations ----
 
 
-def watch_invocations(announce: Callable[[str, Any], None]) -> None:
+def watch_invocations(announce: Callable[[str], object]) -> None:
     """Announces the beginning of each invocation, and its end when it has succeeded."""
     from awslambdaric import bootstrap
 
@@ -152,9 +152,9 @@ def watch_invocations(announce: Callable[[str, Any], None]) -> None:
         def watched(event: Any, context: Any) -> Any:
             global _begun
             _begun = True
-            announce("begin", event)
+            announce("begin")
             result = handler(event, context)
-            announce("end", None)
+            announce("end")
             return result
 
         return watched
@@ -167,7 +167,7 @@ def watch() -> None:
     sockets["watch_sockets"](told)
     watch_aws()
     watch_library()
-    watch_invocations(lambda action, event: sockets["ask"]("POST /", told("function", action, event)))
+    watch_invocations(lambda action: sockets["ask"]("", told("function", action, None)))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ stopped by an audit hook. Only code that is not Python's opens sockets that nobo
 libpq, libcurl.
 """
 
+import contextlib
 import errno
+import http.client
 import ipaddress
 import os
 import socket
@@ -39,28 +41,17 @@ LOOKUPS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
 Place = tuple[str, int]
 Told = Callable[[str, str, Any], str]
 
-_CONNECT, _CONNECT_EX = socket.socket.connect, socket.socket.connect_ex
-_SENDALL, _SENDTO, _RECV = socket.socket.sendall, socket.socket.sendto, socket.socket.recv
-_GETADDRINFO = socket.getaddrinfo
+_CONNECT, _SENDTO, _GETADDRINFO = socket.socket.connect, socket.socket.sendto, socket.getaddrinfo
 _addresses: dict[str, str] = {}
 _names: dict[str, str] = {}
-_announced: dict[int, str] = {}
-"""By port of this side of a connection: what the test was told last."""
 
 
-def ask(head: str, call: str) -> bytes:
-    """Send a request to the test, and return the content of its answer. Raises ConnectionError when there is none."""
-    with socket.socket() as connection:
-        _CONNECT(connection, TEST[socket.AF_INET])
-        _SENDALL(connection, _head(head, call))
-        answer = b"".join(iter(lambda: _RECV(connection, 1 << 16), b""))
-    if not answer:
-        raise ConnectionError("the test did not answer")
-    return answer.partition(b"\r\n\r\n")[2]
-
-
-def _head(line: str, call: str) -> bytes:
-    return f"{line} HTTP/1.0\r\n{CALL}: {call}\r\n\r\n".encode()
+def ask(what: str, call: str) -> bytes:
+    """Send something of the kit's own to the test, and return the answer. Raises ConnectionError for none."""
+    connection = http.client.HTTPConnection(HOST, int(PORT), timeout=SECONDS)
+    with contextlib.closing(connection):
+        connection.request("POST", f"/{what}", headers={CALL: call})
+        return connection.getresponse().read()
 
 
 # ---- names ----
@@ -94,16 +85,12 @@ def getaddrinfo(host: Any, port: Any, family: int = 0, type: int = 0, proto: int
     return _GETADDRINFO(address, port, family, type, proto, flags)
 
 
-def gethostbyname_ex(host: str) -> tuple[str, list[str], list[str]]:
-    return host, [], [HOST if host in ("", "localhost") else address_of(host)]
+def gethostbyname(host: str) -> str:
+    return HOST if host in ("", "localhost") else str(address_of(host))
 
 
 def gethostbyaddr(host: str) -> tuple[str, list[str], list[str]]:
     return _names.get(host, host), [], [address_of(host)]
-
-
-def getnameinfo(address: Any, flags: int) -> tuple[str, str]:
-    return _names.get(address[0], address[0]), str(address[1])
 
 
 # ---- connections ----
@@ -139,18 +126,9 @@ def watch_sockets(told: Told) -> None:
             timeout = self.gettimeout()
             self.settimeout(SECONDS)  # of one that does not block, too: the test answers at once
             try:
-                _through_the_test(self, "CONNECT", place, told("http", "", None))
+                _through_the_test(self, place, told("http", "", None))
             finally:
                 self.settimeout(timeout)
-
-    def connect_ex(self: socket.socket, address: Any) -> int:
-        if leads_to(self, address) is None:
-            return _CONNECT_EX(self, address)
-        try:
-            connect(self, address)
-        except OSError as error:
-            return error.errno or errno.ECONNREFUSED
-        return 0
 
     def sendto(self: socket.socket, data: Any, *rest: Any) -> int:
         if place := leads_to(self, rest[-1]):
@@ -158,31 +136,14 @@ def watch_sockets(told: Told) -> None:
         return _SENDTO(self, data, *rest)
 
     def refuse(place: Place) -> None:
-        with socket.socket() as connection:
-            _through_the_test(connection, "REFUSE", place, told("http", "", None))
-
-    def tell(self: socket.socket) -> None:
-        """A connection stays open for more than one request: the test learns of which call the next bytes are."""
-        if not _leads_to_the_test(self):
-            return
-        port = self.getsockname()[1]
-        call = told("http", "", None)
-        if port in _announced and _announced[port] != call:
-            _announced[port] = call
-            ask(f"POST /{port}", call)
-
-    def telling(send: Callable[..., Any]) -> Callable[..., Any]:
-        def sent(self: Any, *arguments: Any) -> Any:
-            tell(self)
-            return send(self, *arguments)
-
-        return sent
+        reason = ask("refused/{}:{}".format(*place), told("http", "", None)).decode()
+        raise ConnectionRefusedError(errno.ECONNREFUSED, reason)
 
     def trusting(wrap: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(self: ssl.SSLContext, *arguments: Any, **options: Any) -> Any:
             if host := options.get("server_hostname"):
                 name = host.decode() if isinstance(host, bytes) else host
-                self.load_verify_locations(cadata=ask(f"GET /certificate/{name}", "").decode())
+                self.load_verify_locations(cadata=ask(f"certificate/{name}", "").decode())
             return wrap(self, *arguments, **options)
 
         return wrapped
@@ -196,34 +157,21 @@ def watch_sockets(told: Told) -> None:
         elif event in LOOKUPS and address_of(arguments[0]) != arguments[0]:
             refuse((arguments[0], 0))
 
-    sockets: Any = socket.socket
-    sockets.connect, sockets.connect_ex, sockets.sendto = connect, connect_ex, sendto
-    for kind, name in ((sockets, "send"), (sockets, "sendall"), (sockets, "sendmsg"), (ssl.SSLSocket, "send")):
-        setattr(kind, name, telling(getattr(kind, name)))
     context: Any = ssl.SSLContext
     context.wrap_socket, context.wrap_bio = trusting(context.wrap_socket), trusting(context.wrap_bio)
     module: Any = socket
-    module.getaddrinfo, module.getnameinfo = getaddrinfo, getnameinfo
-    module.gethostbyname_ex, module.gethostbyaddr = gethostbyname_ex, gethostbyaddr
-    module.gethostbyname = lambda host: gethostbyname_ex(host)[2][0]
+    module.socket.connect, module.socket.sendto, module.getaddrinfo = connect, sendto, getaddrinfo
+    module.gethostbyname, module.gethostbyaddr = gethostbyname, gethostbyaddr
     sys.addaudithook(audit)
 
 
-def _through_the_test(sock: socket.socket, method: str, place: Place, call: str) -> None:
+def _through_the_test(sock: socket.socket, place: Place, call: str) -> None:
     """Connect to the test, and say where it was to go. Raises ConnectionRefusedError with the reason."""
     _CONNECT(sock, TEST[sock.family])
-    _SENDALL(sock, _head("{} {}:{}".format(method, *place), call))
+    sock.sendall("CONNECT {}:{} HTTP/1.0\r\n{}: {}\r\n\r\n".format(*place, CALL, call).encode())
     answer = bytearray()
-    while not answer.endswith(b"\r\n\r\n") and (byte := _RECV(sock, 1)):  # what follows is for the client
+    while not answer.endswith(b"\r\n\r\n") and (byte := sock.recv(1)):  # what follows is for the client
         answer += byte
     _, status, reason = answer.split(b"\r\n")[0].decode().split(" ", 2)
     if status != "200":
         raise ConnectionRefusedError(errno.ECONNREFUSED, reason)
-    _announced[sock.getsockname()[1]] = call
-
-
-def _leads_to_the_test(sock: socket.socket) -> bool:
-    try:
-        return sock.getpeername()[:2] in TEST.values()
-    except OSError:
-        return False

@@ -12,24 +12,27 @@ and IETF draft-ietf-httpapi-idempotency-key-header. What a test refuses has no e
 from __future__ import annotations
 
 import hashlib
-import http.client
+import io
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
-from oncekit.testing.connections import USUAL_PORTS, Answer, Connections, Place, Received, is_here
-from oncekit.testing.watch import SAFE_METHODS, FunctionCall, Lost, Watch
+from werkzeug.middleware.http_proxy import ProxyMiddleware
+from werkzeug.wrappers import Request, Response
+
+from oncekit.local.loopback import Loopback
+from oncekit.testing.connections import PLACE, URL, USUAL_PORTS, Connection, Place, is_here, place_of
+from oncekit.testing.watch import LOST, SAFE_METHODS, FunctionCall, Watch
 
 if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
     from once import JSON
 
-OF_ONE_CONNECTION = ("content-length", "connection", "accept-encoding", "transfer-encoding")
-WITHOUT_BODY = (204, 304)
-"""RFC 9110, 15.3.5 and 15.4.5."""
+TOLD = "HTTP_X_ONCE_CALL"
 LEAST_OF_A_KEY = 16
 """Characters of a key that a request must carry: some providers take shorter ones than `provider_key` gives."""
 
@@ -67,17 +70,15 @@ class Outside:
         self._unanswered: list[str] = []
         self._raised: list[BaseException] = []
         self._lock = threading.Lock()
-        self._handshakes, self._shaken = 0, threading.Condition(self._lock)
-        self._server = Connections(self)
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        self._server = Loopback(0, Connection)
+        self._server.open(self)
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self._server.server_port}"
+        return self._server.url.removeprefix("http://")
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
     def clear(self) -> None:
         """Forget what was sent; answers stay."""
@@ -102,9 +103,7 @@ class Outside:
 
     def check(self) -> None:
         """Raises what an answer of the test has raised since the last check, or Unanswered for what has none."""
-        with self._shaken:
-            # Its client has given up before the server here has heard of it, and told so.
-            self._shaken.wait_for(lambda: not self._handshakes, 1)
+        with self._lock:
             told, self._unanswered = self._unanswered, []
             raised, self._raised = self._raised, []
         if raised:
@@ -119,18 +118,6 @@ class Outside:
         places = {_place_of(url) for url in self._answers}
         return place in places or place[1] in USUAL_PORTS.values()
 
-    @contextmanager
-    def handshake(self) -> Iterator[None]:
-        """Around one: `check` waits for its end."""
-        with self._shaken:
-            self._handshakes += 1
-        try:
-            yield
-        finally:
-            with self._shaken:
-                self._handshakes -= 1
-                self._shaken.notify_all()
-
     def refused(self, told: str, place: Place, why: str = "") -> str:
         """A connection is not taken, or ends because of what came. Returns what the function is told."""
         name = "{}:{}".format(*place)
@@ -141,56 +128,75 @@ class Outside:
         )
         return self._not_answered(self._call(told), f"a connection to {name}: {why or another}")
 
-    def announced(self, told: str) -> None:
-        """A function has begun or ended. Raises Lost."""
-        self._watch.passing(self._call(told), lambda: True)
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """What functions send, and what the kit's part in their processes does."""
+        if PLACE not in environ:
+            answer = self._of_the_kit(environ)
+        else:
+            call = replace(self._call(environ[TOLD]), action=environ["REQUEST_METHOD"], parameters=environ[URL])
+            answer = self._watched(call, partial(self._provide, call), environ)
+        return answer(environ, start_response)
 
-    def answered(self, received: Received) -> Answer:
-        """Raises Lost."""
-        call = replace(self._call(received.told), service="http", action=received.method, parameters=received.url)
-        answers: list[Answer] = []
+    def _of_the_kit(self, environ: WSGIEnvironment) -> Response:
+        """It asks for a certificate, has refused a connection, or announces that a function begins or ends."""
+        what, _, value = environ["PATH_INFO"].strip("/").partition("/")
+        if what == "certificate":
+            from oncekit.testing.certificates import certificate
 
-        def make() -> bool:
-            answers.append(self._provide(call, received))
-            return answers[-1].status < 400
-
-        self._watch.passing(call, make)
-        return answers[-1]
+            return Response(certificate(value))
+        if what == "refused":
+            return Response(self.refused(environ[TOLD], place_of(value)))
+        return self._watched(self._call(environ[TOLD]), Response(), environ)
 
     def _call(self, told: str) -> FunctionCall:
         return FunctionCall.of(told, self._watch.operation_of)
 
-    def _provide(self, call: FunctionCall, received: Received) -> Answer:
-        url, body = received.url, received.body.decode("utf-8", "surrogateescape")
+    def _watched(self, call: FunctionCall, application: WSGIApplication, environ: WSGIEnvironment) -> Response:
+        """Its answer. Raises ConnectionError when the function must not get it."""
+        answer = Response.from_app(self._watch.watched(call, application), environ, buffered=True)
+        if LOST in answer.headers:
+            raise ConnectionAbortedError
+        return answer
+
+    def _provide(self, call: FunctionCall, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        request, url, here = Request(environ), environ[URL], is_here(environ[PLACE])
+        body = request.get_data()
         begins = [each for each in self._answers if url.startswith(each)]
-        if not begins and not is_here(received.place):
+        if not begins and not here:
             why = f'{call.action} {url}: write once_cloud.outside.answer("{url}", {{...}}) in the test'
-            return Answer(501, json.dumps({"error": self._not_answered(call, why)}).encode())
-        key = _key_of(call, received.headers, body)
+            return _json({"error": self._not_answered(call, why)}, 501)(environ, start_response)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        sent, known = self._noted(call, headers, body.decode("utf-8", "surrogateescape"))
+        if here:
+            environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+            return _server_at(environ[PLACE], environ["PATH_INFO"])(environ, start_response)
+        if known is not None and (known.method, known.url, known.body) != (sent.method, sent.url, sent.body):
+            answer = _json({"error": "this idempotency key was used with another request"}, 422)
+        else:
+            answer = self._made(sent, *self._answers[max(begins, key=len)])
+            if answer.status_code >= 400:
+                self._had_no_effect(sent)
+        return answer(environ, start_response)
+
+    def _noted(self, call: FunctionCall, headers: Mapping[str, str], body: str) -> tuple[Sent, Sent | None]:
+        """What is sent, and what was sent with the same key before."""
+        key = _key_of(call, headers, body)
         with self._lock:
             known = self._known.get(key) if key else None
-            sent = Sent(call.action, url, received.headers, body, call.line, key, known is None)
+            sent = Sent(call.action, call.parameters, headers, body, call.line, key, known is None)
             if key:
                 self._known.setdefault(key, sent)
             self.sent.append(sent)
-        if is_here(received.place):
-            return _passed_on(received)
-        if known is not None and (known.method, known.url, known.body) != (sent.method, sent.url, sent.body):
-            return Answer(422, b'{"error": "this idempotency key was used with another request"}')
-        answer = self._made(sent, *self._answers[max(begins, key=len)])
-        if answer.status >= 400:
-            self._had_no_effect(sent)
-        return answer
+        return sent, known
 
-    def _made(self, sent: Sent, given: Given, status: int) -> Answer:
+    def _made(self, sent: Sent, given: Given, status: int) -> Response:
         try:
             made = given(sent) if callable(given) else given
-            body, status = made if isinstance(made, tuple) else (made, status)
-            return Answer(status, json.dumps(body).encode() if status not in WITHOUT_BODY else b"")
+            return _json(*made) if isinstance(made, tuple) else _json(made, status)
         except BaseException as error:  # also what pytest.fail raises; `check` raises it in the thread of the test
             with self._lock:
                 self._raised.append(error)
-            return Answer(500, json.dumps({"error": f"the test's answer raised {error!r}"}).encode())
+            return _json({"error": f"the test's answer raised {error!r}"}, 500)
 
     def _had_no_effect(self, sent: Sent) -> None:
         with self._lock:
@@ -210,19 +216,18 @@ def _place_of(url: str) -> Place:
     return parts.hostname or "", parts.port or USUAL_PORTS.get(parts.scheme, 0)
 
 
-def _passed_on(received: Received) -> Answer:
-    connection = http.client.HTTPConnection(*received.place, timeout=30)
-    kept = {name: value for name, value in received.headers.items() if name not in OF_ONE_CONNECTION}
-    try:
-        path = received.url.partition("://")[2].partition("/")[2]
-        connection.request(received.method, f"/{path}", received.body, kept)
-        answer = connection.getresponse()
-        headers = [(name, value) for name, value in answer.getheaders() if name.lower() not in OF_ONE_CONNECTION]
-        return Answer(answer.status, answer.read(), headers)
-    except OSError as error:
-        raise Lost from error
-    finally:
-        connection.close()
+def _server_at(place: Place, path: str) -> WSGIApplication:
+    target: dict[str, Any] = {
+        "target": "http://{}:{}/".format(*place),
+        "host": None,
+        "headers": {},
+        "remove_prefix": False,
+    }
+    return ProxyMiddleware(Response(), {}).proxy_to(target, path, "")
+
+
+def _json(value: object, status: int) -> Response:
+    return Response(json.dumps(value), status, mimetype="application/json")
 
 
 def _key_of(call: FunctionCall, headers: Mapping[str, str], body: str) -> str:

@@ -35,7 +35,7 @@ class FunctionCall:
     action: str
     """boto3's method, HTTP's method, or `begin` and `end`."""
     parameters: Any
-    """Of AWS; the URL; or the event."""
+    """Of AWS, or the URL."""
     line: str
     """`pay/app.py:12 in pay, called at pay/app.py:5 in handler`; empty when no code of the function leads to it."""
     step: str
@@ -118,9 +118,10 @@ class Watch:
     def around(self, environ: WSGIEnvironment, application: WSGIApplication) -> WSGIApplication:
         """The application, or what stands before it, for a request that a watched function makes."""
         header = environ.get("HTTP_X_ONCE_CALL")
-        return application if header is None else self._watched(FunctionCall.of(header, self.operation_of), application)
+        return application if header is None else self.watched(FunctionCall.of(header, self.operation_of), application)
 
-    def _watched(self, call: FunctionCall, application: WSGIApplication) -> WSGIApplication:
+    def watched(self, call: FunctionCall, application: WSGIApplication) -> WSGIApplication:
+        """The application behind the interceptors: a call whose answer is lost gets one with the header LOST."""
         from werkzeug.wrappers import Response  # it comes with moto
 
         def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -101,28 +99,6 @@ def test_a_fault_can_be_used_again(once_cloud: TestCloud) -> None:
     for key in ("a", "b"):
         with once_cloud.fault(fault):
             once_cloud.finish({**CHARGE, "idempotencyKey": key})
-
-
-def test_a_server_of_the_test_gets_what_is_sent_to_it(application: TestCloud) -> None:
-    class Provider(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            taken.append(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b'{"id": "ch_9"}')
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    taken: list[bytes] = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), Provider) as server:
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/charges"
-        request = {"operation": "careful", "idempotencyKey": "k", "payload": {"url": url}}
-        answer = application.run(request).output
-        server.shutdown()
-    assert json.loads(answer["result"])["charge"] == "ch_9"
-    assert [json.loads(each) for each in taken] == [{"url": url}] and application.outside.sent[0].url == url
 
 
 def test_a_provider_answers_as_the_test_says_and_knows_a_key_again(application: TestCloud) -> None:

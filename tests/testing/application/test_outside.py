@@ -8,6 +8,7 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,24 @@ def test_a_server_that_speaks_first_is_reached(application: TestCloud) -> None:
     with serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeter)) as port:
         answer = application.run(asked("greeting", f"tcp://localhost:{port}"))
     assert json.loads(answer.output["result"]) == "HELLO\n"
+
+
+def test_a_web_server_gets_what_is_sent_and_it_counts(application: TestCloud) -> None:
+    class Echo(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(201)
+            self.end_headers()
+            self.wfile.write(json.dumps([self.path, json.loads(body)]).encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Echo)) as port:
+        url = f"http://localhost:{port}/charges?at=once"
+        answer = application.run(asked("in chunks", url))
+    assert json.loads(answer.output["result"]) == ["/charges?at=once", {"amount": 7}]
+    assert [(each.url, each.effect) for each in application.outside.sent] == [(url, True)]
 
 
 def test_a_server_that_is_not_there_refuses(application: TestCloud) -> None:
