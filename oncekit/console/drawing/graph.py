@@ -8,8 +8,8 @@ from typing import Any
 
 Definition = Mapping[str, Any]
 """A state machine in Amazon States Language, parsed."""
-MOST_EXITS = 3
-"""Ways that a state could have taken instead, each of which is drawn."""
+MOST_NAMED = 3
+"""Ways that a state could have taken instead, up to which each is named."""
 ENDS = {"Succeed": "success", "Fail": "failure"}
 
 
@@ -20,7 +20,7 @@ class Node:
     name: str
     kind: str
     comment: str
-    label: str = ""
+    lines: Sequence[str] = ()
     """What is written in it, where that is not its name."""
 
 
@@ -57,21 +57,19 @@ NOTHING_TAKEN = Taken()
 
 
 def around(nodes: Sequence[Node], edges: Sequence[Edge], steps: Sequence[str]) -> tuple[Sequence[Node], Sequence[Edge]]:
-    """What was gone through, from top to bottom, and what could have come next instead; many of these are one box."""
+    """What was gone through, from top to bottom, each state with a box that says what could have come next instead."""
     named = {each.name: each for each in nodes}
     path = list(dict.fromkeys(steps))
-    shown, exits, drawn = {each: named[each] for each in path}, dict[str, Node](), list[Edge]()
+    ways = [each for each in edges if each.source in path]
+    drawn = [each for each in ways if each.target in path]
+    others: list[Node] = []
     for state in path:
-        ways = [each for each in edges if each.source == state]
-        others = [each for each in ways if each.target not in shown]
-        if len(others) > MOST_EXITS:
-            name, told = f"{state}:", ", ".join(each.target for each in others)
-            exits[name] = Node(name, "others", told, f"{len(others)} others")
-            others = [Edge(state, name, False, told)]
-        else:
-            exits |= {each.target: named[each.target] for each in others}
-        drawn += [*(each for each in ways if each.target in shown), *others]
-    return [*shown.values(), *exits.values()], drawn
+        instead = [each for each in ways if each.source == state and each.target not in path]
+        if names := [each.target for each in instead]:
+            lines = names if len(names) <= MOST_NAMED else [f"{len(names)} others"]
+            others.append(Node(f"Instead, after {state}", "others", ", ".join(names), tuple(lines)))
+            drawn.append(Edge(state, others[-1].name, all(each.on_error for each in instead)))
+    return [*(named[each] for each in path), *others], drawn
 
 
 def nodes(definition: Definition) -> list[Node]:

@@ -1,4 +1,4 @@
-"""Writes a state machine as SVG: boxes by the type of state, curves, the path that a run took."""
+"""Writes a state machine as SVG: boxes by the type of state, lines, the path that a run took."""
 
 from __future__ import annotations
 
@@ -8,36 +8,35 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from oncekit.console.drawing.graph import NOTHING_TAKEN, Edge, Node, Taken
-from oncekit.console.drawing.layout import HEAD, LINE, MARGIN, PADDING, TOP, Box, Layout, Point, layout
+from oncekit.console.drawing.layout import HEAD, LINE, MARGIN, PADDING, TOP, Box, Layout, layout, line
 from oncekit.console.visible import visible
 
 STYLE = Path(__file__).parents[1] / "pages" / "picture.css"
-LEGEND_LETTER = 6.9
-BOTTOM, LEGEND_WIDTH = 62, 1060
+LEGEND_WIDTH = 210
 CROP = 38
 """How far above its first state a picture without a heading begins."""
-KINDS = {"task": "task", "choice": "choice", "wait": "wait", "success": "done", "failure": "failed"}
-LINES = {"": "next state", "error": "on an error", "up": "back to an earlier state", "taken": "this run"}
+KINDS = {"task": "task", "choice": "choice", "wait": "wait", "done": "success", "failed": "failure"}
+LINES = {"next state": "", "on an error": "error", "back to an earlier state": "up", "this run": "taken"}
 
 
 def drawing(nodes: Sequence[Node], edges: Sequence[Edge], taken: Taken = NOTHING_TAKEN, heading: str = "") -> str:
     """The graph as an SVG document, the first node as its start. What was taken is highlighted, the rest steps back."""
-    drawn = layout(tuple(nodes), tuple(edges))
-    width = max(drawn.width, len(heading) * 10 + 2 * MARGIN, LEGEND_WIDTH)
-    height = drawn.bottom + BOTTOM
+    drawn = layout(nodes, edges)
+    width = max(drawn.width + LEGEND_WIDTH, len(heading) * 10 + 2 * MARGIN)
+    height = drawn.bottom + MARGIN
     parts = [
         f"<title>{_text(heading)}</title><style>{STYLE.read_text('utf-8')}</style>",
         f'<rect class="paper" x=".5" y=".5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="12"/>',
         f'<text class="heading" x="{MARGIN}" y="34">{_text(heading)}</text>',
         *_graph(nodes, edges, drawn, taken),
-        _legend(height - 26, bool(taken.steps)),
+        _legend(drawn.width, bool(taken.steps)),
     ]
     return _svg(0, width, height, "img", heading, parts) + "\n"
 
 
 def embedded(nodes: Sequence[Node], edges: Sequence[Edge], taken: Taken, label: str) -> str:
     """The graph alone, for a page that has the style: without paper, heading and legend."""
-    drawn = layout(tuple(nodes), tuple(edges))
+    drawn = layout(nodes, edges)
     top = TOP - CROP
     return _svg(top, drawn.width, drawn.bottom + MARGIN - top, "group", label, _graph(nodes, edges, drawn, taken))
 
@@ -56,17 +55,20 @@ def _svg(top: float, width: float, height: float, role: str, label: str, parts: 
 def _graph(nodes: Sequence[Node], edges: Sequence[Edge], drawn: Layout, taken: Taken) -> list[str]:
     first = drawn.boxes[nodes[0].name].x
     start = f'<circle class="head" cx="{first:.0f}" cy="{TOP - 24}" r="5"/>'
-    parts = [f'<g>{start}<path class="line" d="M{first:.0f} {TOP - 22}v14"/>{_head(first, TOP - HEAD, HEAD)}</g>']
+    parts = [f'<g>{start}<path class="line" d="M{first:.0f} {TOP - 22}v14"/>{_head(first, TOP, 90)}</g>']
     steps = set(pairwise(taken.steps))
-    seen: set[Point] = set()
-    for edge in sorted(edges, key=lambda e: (e.source, e.target) in steps):
+    seen: set[tuple[str, bool, float]] = set()
+    for edge in sorted(edges, key=lambda e: ((e.source, e.target) in steps, -_length(e, drawn))):
         state = ("taken" if (edge.source, edge.target) in steps else "untaken") if taken.steps else ""
-        points = drawn.ways[edge]
+        shared = (edge.target, edge.on_error, drawn.lanes.get(edge, 0))
         # One that joins a line which is there already ends there: dashes over dashes would be a solid line.
-        joins = next((n for n, point in enumerate(points) if point in seen and state != "taken"), None)
-        parts.append(_edge(edge, points if joins is None else points[: joins + 1], state, arrives=joins is None))
-        seen.update(points)
+        parts.append(_edge(edge, drawn, state, joins=shared in seen and state != "taken"))
+        seen.add(shared)
     return [*parts, *(_state(node, drawn.boxes[node.name], taken) for node in nodes)]
+
+
+def _length(edge: Edge, drawn: Layout) -> float:
+    return abs(drawn.boxes[edge.source].y - drawn.boxes[edge.target].y)
 
 
 def _text(value: str) -> str:
@@ -78,21 +80,19 @@ def _classes(*names: str) -> str:
     return _text(" ".join(filter(None, names)))
 
 
-def _head(x: float, y: float, length: float) -> str:
-    return f'<path class="head" d="M{x - 4:.0f} {y:.0f}h8l-4 {length}z"/>'
+def _head(x: float, y: float, direction: int) -> str:
+    """With its tip at a point; 0 degrees is to the right."""
+    return f'<path class="head" d="M-{HEAD}-4v8l{HEAD}-4z" transform="translate({x:.0f} {y:.0f}) rotate({direction})"/>'
 
 
-def _edge(edge: Edge, points: Sequence[Point], state: str, arrives: bool) -> str:
-    up = points[-1][1] < points[0][1]
-    path = f"M{points[0][0]:.0f} {points[0][1]:.0f}"
-    for number, ((x1, y1), (x2, y2)) in enumerate(pairwise(points)):
-        bow = 0 if number % 2 or abs(x1 - x2) < 1 else (y2 - y1) * 0.55
-        path += f"C{x1:.0f} {y1 + bow:.0f} {x2:.0f} {y2 - bow:.0f} {x2:.0f} {y2:.0f}" if bow else f"L{x2:.0f} {y2:.0f}"
-    head = _head(*points[-1], -HEAD if up else HEAD) if arrives else ""
+def _edge(edge: Edge, drawn: Layout, state: str, joins: bool) -> str:
+    up = drawn.boxes[edge.target].y < drawn.boxes[edge.source].y
+    way = line(edge, drawn)
     why = f": {edge.reason}" if edge.reason else ""
     return (
         f'<g class="{_classes("up" if up else "", "error" if edge.on_error else "", state)}">'
-        f'<title>{_text(f"{edge.source} → {edge.target}{why}")}</title><path class="line" d="{path}"/>{head}</g>'
+        f"<title>{_text(f'{edge.source} → {edge.target}{why}')}</title>"
+        f'<path class="line" d="{way.joined if joins else way.path}"/>{"" if joins else _head(*way.head)}</g>'
     )
 
 
@@ -102,7 +102,7 @@ def _state(node: Node, box: Box, taken: Taken) -> str:
     first = box.y - (len(box.lines) - 1) * LINE / 2 + 4.5
     parts = [_shape(node.kind, box)]
     parts += [
-        f'<text x="{box.x:.0f}" y="{first + LINE * n:.0f}">{_text(line)}</text>' for n, line in enumerate(box.lines)
+        f'<text x="{box.x:.0f}" y="{first + LINE * n:.0f}">{_text(text)}</text>' for n, text in enumerate(box.lines)
     ]
     if visits:
         when = ",".join(map(str, visits)) if len(visits) < 4 else f"{visits[0]}…{visits[-1]}"
@@ -111,7 +111,7 @@ def _state(node: Node, box: Box, taken: Taken) -> str:
         parts.append(_badge("sign", mark.sign, box.x + box.width / 2 - 3, box.y - box.height / 2))
     words = f" ({mark.words})" if mark else ""
     classes = _classes(node.kind, ("taken" if visits else "untaken") if taken.steps else "", mark.kind if mark else "")
-    about = _text(f"{node.label or node.name}{words}: {node.comment}")
+    about = _text(f"{node.name}{words}: {node.comment}")
     drawn = f'<g class="{classes}"><title>{about}</title>{"".join(parts)}</g>'
     link = taken.links.get(node.name)
     return drawn if link is None else f'<a href="{_text(link)}" data-state="{_text(node.name)}">{drawn}</a>'
@@ -139,17 +139,17 @@ def _badge(kind: str, label: str, x: float, y: float) -> str:
     )
 
 
-def _legend(y: float, some_taken: bool) -> str:
-    parts, x = [], float(MARGIN)
-    for kind, words in KINDS.items():
-        parts.append(f'<g class="{kind}">{_shape(kind, Box(x + 13, y - 4, 26, 14, ()))}</g>')
-        parts.append(f'<text x="{x + 33:.0f}" y="{y:.0f}">{words}</text>')
-        x += 33 + len(words) * LEGEND_LETTER + 16
-    for classes, words in list(LINES.items())[: None if some_taken else -1]:
-        parts.append(
-            f'<g class="{classes}"><path class="line" d="M{x:.0f} {y - 4:.0f}h26"/>'
-            f'<path class="head" d="M{x + 26:.0f} {y - 8:.0f}v8l8 -4z"/></g>'
-            f'<text x="{x + 42:.0f}" y="{y:.0f}">{words}</text>'
-        )
-        x += 42 + len(words) * LEGEND_LETTER + 16
+def _legend(x: float, some_taken: bool) -> str:
+    lines = {words: _sample(x, classes) for words, classes in LINES.items() if some_taken or classes != "taken"}
+    boxes = {
+        words: f'<g class="{kind}">{_shape(kind, Box(x + 13, -4, 26, 14, ()))}</g>' for words, kind in KINDS.items()
+    }
+    parts = [
+        f'<g transform="translate(0 {TOP + 24 * n})">{sample}<text x="{x + 46:.0f}">{words}</text></g>'
+        for n, (words, sample) in enumerate({**boxes, **lines}.items())
+    ]
     return f'<g class="legend">{"".join(parts)}</g>'
+
+
+def _sample(x: float, classes: str) -> str:
+    return f'<g class="{classes}"><path class="line" d="M{x:.0f} -4h26"/>{_head(x + 34, -4, 0)}</g>'
