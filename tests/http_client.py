@@ -61,15 +61,6 @@ class Client:
         finally:
             connection.close()
 
-    def hang_up(self, operation: str, key: str, payload: object) -> None:
-        """Request an operation, and go away before the answer."""
-        path, body = f"/default/{operation}", json.dumps(payload)
-        headers = {"Content-Type": "application/json", KEY: key, **self._signature("POST", path, body.encode())}
-        where = urlsplit(self._cloud.http_url)
-        connection = http.client.HTTPConnection(str(where.hostname), where.port, timeout=60)
-        connection.request("POST", path, body, headers)
-        connection.close()
-
     def _signature(self, method: str, path: str, data: bytes) -> dict[str, str]:
         request = AWSRequest(method, self._cloud.http_url + path, data=data)
         SigV4Auth(self._keys, "execute-api", "us-east-1").add_auth(request)

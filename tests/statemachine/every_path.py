@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 from http_client import Client
-from scenario import BUSINESS, charge, dies
+from scenario import BUSINESS, charge, dies, put
 
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.events import Delivery
@@ -133,9 +133,8 @@ def _fast(cloud: LocalCloud, asked: Mapping[str, Any]) -> None:
 
 
 def requested_by_an_event(cloud: LocalCloud) -> None:
-    entry = {"Source": "shop", "DetailType": "OperationRequested", "Detail": json.dumps(another(charge()))}
     with cloud.delivering():
-        cloud.client("events").put_events(Entries=[{**entry, "EventBusName": cloud.outputs["EventBusName"]}])
+        put(cloud, another(charge()))
         cloud.settle()
 
 

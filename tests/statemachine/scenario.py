@@ -105,6 +105,13 @@ def believed_dead(only: int = 1) -> Interceptor:
     return answers({"status": "ABORTED"}, state="CheckOwner", nth=range(1, only + 1))
 
 
+def put(cloud: LocalCloud, request: Any) -> None:
+    """Request an operation by an event."""
+    entry = {"Source": "shop", "DetailType": "OperationRequested", "Detail": json.dumps(request)}
+    answer = cloud.client("events").put_events(Entries=[{**entry, "EventBusName": cloud.outputs["EventBusName"]}])
+    assert answer["FailedEntryCount"] == 0
+
+
 def operations(cloud: LocalCloud) -> list[Execution]:
     listed = cloud.client("stepfunctions").list_executions(stateMachineArn=cloud.outputs["StateMachineArn"])
     return [cloud.describe(each["executionArn"]) for each in listed["executions"]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from latches import Latches
@@ -14,7 +13,6 @@ from oncekit.local.engine.service_calls import Interceptor
 from oncekit.local.faults import before
 from oncekit.local.lanes import Lane
 
-FUNCTIONS = Path(__file__).parents[1] / "functions"
 ATTEMPTS = 10
 """MaxAttempts, by default."""
 
@@ -54,22 +52,6 @@ def test_a_lease_lasts_until_the_next_attempt_however_long_the_wait(cloud: Local
         cloud.run(request)
     assert len(left) == ATTEMPTS - 1
     assert min(left) > 0
-
-
-@pytest.fixture
-def two_seconds(cloud: LocalCloud, latches: Latches) -> None:
-    """The time that the scripted function has, in place of the template's: they are real ones."""
-    cloud.add_function("scripted", FUNCTIONS / "scripted", timeout=2, environment={"LATCHES": str(latches.folder)})
-
-
-@pytest.mark.usefixtures("two_seconds")
-def test_operation_that_must_not_run_again_is_quarantined_when_its_time_is_over(
-    cloud: LocalCloud, latches: Latches
-) -> None:
-    request = scripted({"sleep": 60}, {"return": "never"}, onCrash="quarantine")
-    assert cloud.run(request).error == "NeedsAttention"
-    assert cloud.run(request).error == "NeedsAttention"
-    assert latches.starts() == 1
 
 
 # ---- a throttled function ----

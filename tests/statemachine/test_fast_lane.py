@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from latches import Latches
 from scenario import (
     BUSINESS,
-    answer,
     charge,
     died,
     ends_in,
@@ -29,16 +29,6 @@ def settle(cloud: LocalCloud) -> None:
     for machine in cloud.executions.machines:
         for execution in list(machine.executions):
             execution.exec_worker.env.run.join(5)
-
-
-def test_a_new_request_is_executed_and_its_duplicate_answered_without_the_full_lane(cloud: LocalCloud) -> None:
-    first, again = run(cloud, charge(), "fast"), run(cloud, charge(), "fast")
-    assert (first.output["disposition"], again.output["disposition"]) == ("EXECUTED", "REPLAYED")
-    assert answer(cloud, first) == answer(cloud, again)
-    assert "AcquireLock" not in again.states, "a duplicate is one read, and no write"
-    assert rows(cloud, "ProviderLedgerTable") == 1
-    assert not operations(cloud)
-    assert record_of(cloud, charge())["owner"].startswith(f"{first.arn}:")
 
 
 def test_a_lease_lasts_as_long_as_its_execution_and_its_function_can(cloud: LocalCloud, latches: Latches) -> None:
@@ -80,9 +70,11 @@ def test_an_operation_of_the_full_lane_is_handed_over(cloud: LocalCloud) -> None
 # ---- an execution that AWS runs twice ----
 
 
-def test_two_runs_of_one_execution_are_an_owner_and_a_duplicate(cloud: LocalCloud) -> None:
-    with cloud.repeating(runs_twice(machine="FastStateMachine")):
+@pytest.mark.parametrize("later", [0, 5000], ids=["at once", "late"])
+def test_two_runs_of_one_execution_are_an_owner_and_a_duplicate(cloud: LocalCloud, later: int) -> None:
+    with cloud.repeating(runs_twice(machine="FastStateMachine", later=later)):
         cloud.wait(cloud.start(charge(), lane="fast"))
+        cloud.clock.advance(later)
         settle(cloud)
     assert rows(cloud, "ProviderLedgerTable") == 1
     assert (record_of(cloud, charge())["fence"], len(cloud.invocations("charge-payment"))) == (1, 1)
@@ -97,14 +89,6 @@ def test_a_second_run_meets_the_first_ones_lock_as_anothers(cloud: LocalCloud, l
         latches.open("go")
         settle(cloud)
     assert (record_of(cloud, request)["fence"], latches.starts()) == (1, 1)
-
-
-def test_a_late_second_run_gets_the_answer(cloud: LocalCloud) -> None:
-    with cloud.repeating(runs_twice(machine="FastStateMachine", later=5000)):
-        run(cloud, charge(), "fast")
-        cloud.clock.advance(6000)
-        settle(cloud)
-    assert (record_of(cloud, charge())["fence"], len(cloud.invocations("charge-payment"))) == (1, 1)
 
 
 def test_two_runs_that_hand_over_start_one(cloud: LocalCloud) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from http_client import Client
 from latches import Latches
 from late_calls import arrives_late, before_call
 from scenario import (
@@ -33,7 +32,6 @@ from oncekit.local.lanes import Lane
 
 Recover = Callable[[], Execution]
 ON_CRASH = pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
-FIVE_MINUTES = 320
 
 
 def never_answers(state: str) -> Interceptor:
@@ -122,17 +120,6 @@ def test_who_finds_the_record_too_late_for_business_logic_hands_over(cloud: Loca
         assert run(cloud, charge(), "fast").output["disposition"] == "IN_PROGRESS"
     [heir] = operations(cloud)
     assert (heir.name[:6], heir.output["disposition"]) == ("first-", "EXECUTED")
-
-
-def test_who_is_accepted_by_http_finds_the_answer_some_time(cloud: LocalCloud, client: Client) -> None:
-    payload = charge()["payload"]
-    with cloud.intercept(outage(cloud, 250, "ThrottlingException", "AcquireLock")):
-        # Else the full lane's waits may take the 29 seconds of the HTTP API before the fast lane has answered.
-        with cloud.clock.held():  # type: ignore[attr-defined]  # the clock of tests is virtual
-            assert client.post("charge-payment", "k", payload, Prefer="respond-async").status == 202
-        for each in operations(cloud):
-            cloud.wait(each.arn)
-    assert client.get("charge-payment", "k").status == 200
 
 
 @pytest.mark.parametrize("state", ["ReadRecord", "AcquireLock", "KeepRequest"])

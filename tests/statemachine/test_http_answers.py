@@ -13,7 +13,7 @@ from latches import Latches
 from scenario import BUSINESS, cause, charge, dead, rows
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails, never_arrives
+from oncekit.local.faults import fails
 
 CHARGE = charge()["payload"]
 FUNCTIONS = Path(__file__).parents[1] / "functions"
@@ -118,7 +118,7 @@ def test_where_the_answer_will_be_is_told_for_any_key_and_is_found_there(
 # ---- what is refused ----
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", '"text"', "null", "{'a': 1}", '{"a": 1} x', '{"a": 1e999}'])
+@pytest.mark.parametrize("body", ["", "{", "[]", '{"a": 1e999}'])
 def test_a_body_that_is_no_json_object_is_refused(body: str, cloud: LocalCloud, client: Client) -> None:
     answer = client.send("POST", "/default/charge-payment", body, Content_Type="application/json", Idempotency_Key="k")
     if body:  # by API Gateway itself, or by the machine
@@ -160,12 +160,6 @@ def test_what_is_too_large_for_api_gateway_is_refused_in_its_own_words(client: C
     assert (answer.status, answer.headers["content-type"]) == (413, "application/json")
 
 
-def test_another_payload_under_the_same_key_is_refused(client: Client) -> None:
-    client.post("charge-payment", "k", CHARGE)
-    answer = client.post("charge-payment", "k", {**CHARGE, "amount": 1})
-    assert says(answer, 422, "payload-mismatch")["id"] == "default#charge-payment#k"
-
-
 # ---- what fails ----
 
 
@@ -190,24 +184,6 @@ def test_a_failure_for_good_has_the_status_that_business_logic_names(
     assert latches.starts() == 1
 
 
-def test_a_failed_operation_is_tried_again_when_its_sender_asks_for_that(
-    cloud: LocalCloud, client: Client, latches: Latches
-) -> None:
-    payload = script({"unless": "go", "then": {"raise": "PermanentError"}, "else": {"return": 1}})
-    assert says(client.post("scripted", "k", payload), 422, "operation-failed")
-    latches.open("go")
-    cloud.clock.advance(1)  # type: ignore[attr-defined]  # the clock of tests is virtual
-    assert client.post("scripted", "k", payload, Once_On_Failed="retry").body == b"1"
-
-
-def test_what_waits_for_an_operator_invites_nobody_to_try_another_key(client: Client, latches: Latches) -> None:
-    payload = script({"exit": 1})
-    first, again = (client.post("scripted", "k", payload, Once_On_Crash="quarantine") for _ in range(2))
-    assert "operator" in says(first, 500, "needs-attention")["title"]
-    assert first.body == again.body == client.get("scripted", "k").body
-    assert "retry-after" not in first.headers
-
-
 def test_text_of_an_unexpected_error_is_told_to_operators_and_to_no_caller(
     cloud: LocalCloud, client: Client, latches: Latches
 ) -> None:
@@ -220,19 +196,12 @@ def test_text_of_an_unexpected_error_is_told_to_operators_and_to_no_caller(
         client.get("scripted", "k"),
     ):
         problem = says(answer, 500, "needs-attention")
-        assert "same key" in problem["detail"]
+        assert "operator" in problem["title"] and "same key" in problem["detail"]
+        assert "retry-after" not in answer.headers
         assert b"4111" not in answer.body and b"LookupError" not in answer.body, answer.body
     by_the_full_lane = cloud.run({"operation": "scripted", "idempotencyKey": "k", "payload": payload})
     for told in (cause(by_the_full_lane), cloud.record("default#scripted#k")["error"]):
         assert (told["name"], told["message"]) == ("LookupError", text)
-
-
-def test_what_could_not_be_done_now_is_to_be_sent_again(cloud: LocalCloud, client: Client) -> None:
-    with cloud.intercept(never_arrives(action="get_item", nth=0), never_arrives(action="start_execution", nth=0)):
-        answer = client.post("charge-payment", "k", CHARGE)
-    assert "same key" in says(answer, 503, "unavailable")["title"]
-    assert answer.headers["retry-after"] == "2"
-    assert client.post("charge-payment", "k", CHARGE).status == 200
 
 
 def test_an_execution_that_breaks_is_no_answer_yet(cloud: LocalCloud, client: Client) -> None:

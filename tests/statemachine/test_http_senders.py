@@ -40,17 +40,6 @@ def test_who_is_answered_before_the_operation_has_ended_finds_the_result_later(
     assert (answer.status, answer.body, latches.starts()) == (200, b'"done"', 1)
 
 
-def test_who_hangs_up_and_sends_again_causes_one_effect(cloud: LocalCloud, client: Client, latches: Latches) -> None:
-    payload = scripted({"await": "go", "then": {"return": "done"}})["payload"]
-    for _ in range(2):  # gone before anything is answered, and once more
-        client.hang_up("scripted", "k", payload)
-        latches.wait_for_starts(1)
-    assert client.post("scripted", "k", payload).status == 202
-    latches.open("go")
-    answer = client.post("scripted", "k", payload, Prefer="wait=20")
-    assert (answer.status, answer.body, latches.starts()) == (200, b'"done"', 1)
-
-
 def test_more_requests_than_are_set_are_told_to_come_again_and_then_are_taken(
     cloud: LocalCloud, client: Client
 ) -> None:

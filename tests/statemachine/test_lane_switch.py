@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 from latches import Latches
-from scenario import record_of, scripted
+from scenario import put, record_of, scripted
 
 from oncekit.local import LocalCloud
-
-
-def put(cloud: LocalCloud, request: Any) -> None:
-    entry = {"Source": "shop", "DetailType": "OperationRequested", "Detail": json.dumps(request)}
-    answer = cloud.client("events").put_events(Entries=[{**entry, "EventBusName": cloud.outputs["EventBusName"]}])
-    assert answer["FailedEntryCount"] == 0
 
 
 def send(cloud: LocalCloud, request: Any) -> None:

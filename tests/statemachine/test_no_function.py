@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from latches import Latches
-from scenario import LANES, answer, record_of, result, run, scripted
+from scenario import LANES, record_of, result, run, scripted
 
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
@@ -28,27 +27,6 @@ def named(cloud: LocalCloud, **parameters: str) -> Iterator[None]:
         cloud.add_function("charge-it", FUNCTIONS / "plain_echo")
         cloud.add_function("refund", FUNCTIONS / "plain_echo")
         yield
-
-
-@LANES
-def test_what_was_refused_runs_once_its_function_is_named(cloud: LocalCloud, lane: Lane) -> None:
-    request: dict[str, Any] = {"operation": f"later-{lane}", "idempotencyKey": "k", "payload": {"return": 1}}
-    assert run(cloud, request, lane).error == "InvalidRequest"
-    [kept] = cloud.rejected()
-    cloud.add_function(request["operation"], FUNCTIONS / "plain_echo")
-    again = run(cloud, kept["input"], lane)
-    assert (again.output["disposition"], again.output["attempt"]) == ("EXECUTED", 1)
-
-
-@LANES
-def test_a_completed_request_is_refused_too_when_its_operation_is_gone(
-    cloud: LocalCloud, latches: Latches, lane: Lane
-) -> None:
-    request = scripted({"return": 1})
-    cloud.run(request)
-    with cloud.deployed_with({"Operations": ""}):
-        assert run(cloud, request, lane).error == "InvalidRequest"
-    assert run(cloud, request, lane).output["disposition"] == "REPLAYED"
 
 
 @LANES
@@ -71,15 +49,6 @@ def test_an_operation_runs_the_function_that_is_named_for_it(cloud: LocalCloud, 
             assert [each.operation for each in cloud.invocations(operation)] == [operation]
         assert {each.function for each in cloud.functions.invocations} == {MINE, "my-refund"}
         assert not cloud.denials()
-
-
-def test_a_large_answer_finds_its_bucket_in_the_event(cloud: LocalCloud) -> None:
-    with named(cloud):
-        cloud.add_function("refund", ROOT / "functions" / "build_report")
-        request = {"operation": "refund", "idempotencyKey": "large", "payload": {"bytes": 300_000}}
-        assert len(answer(cloud, cloud.run(request))) == 300_000
-        [started] = cloud.invocations("refund")
-        assert started.event["responseBucket"] == cloud.outputs["ResponseBucketName"]
 
 
 def test_a_payload_that_is_the_whole_event_may_have_a_lock_of_its_own(cloud: LocalCloud) -> None:

@@ -1,7 +1,8 @@
-"""Owners that die, records that expire, zombies: what a later request makes of them in the full lane."""
+"""Owners that die, records that expire, zombies: what a later request makes of them, or waits for, in the full lane."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -135,3 +136,18 @@ def test_a_redriven_owner_whose_lock_was_taken_over_changes_nothing(cloud: Local
     cloud.client("stepfunctions").redrive_execution(executionArn=owner.arn)
     ended = cloud.wait(owner.arn)
     assert record_of(cloud, request) == before, ended
+
+
+def test_waiting_duplicate_gives_up_at_the_deadline(cloud: LocalCloud, latches: Latches) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}})
+    owner = cloud.start(request)
+    latches.wait_for_starts(1)
+    waiter = cloud.start(request | {"onConflict": "wait"})
+    for _ in range(100):
+        cloud.clock.advance(30)
+        time.sleep(0.005)  # real time for the waiter to look at the record
+        if cloud.describe(waiter).status != "RUNNING":
+            break
+    assert cloud.wait(waiter).error == "OperationInProgress"
+    latches.open("go")
+    cloud.wait(owner)
