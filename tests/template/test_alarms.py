@@ -27,13 +27,6 @@ def test_every_alarm_says_what_is_wrong_and_tells_the_topic(alarms: Resources) -
         assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "AlarmTopic"}], name
 
 
-def test_every_function_has_an_alarm_of_its_own(alarms: Resources, functions: Resources) -> None:
-    for name in functions:
-        alarm = alarms[f"{name.removesuffix('Function')}ErrorsAlarm"]
-        assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == ("AWS/Lambda", "Errors", "Sum")
-        assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": {"Ref": name}}]
-
-
 def test_no_data_is_an_alarm_only_where_sweeps_would_publish_some(alarms: Resources) -> None:
     rings = [name for name, alarm in alarms.items() if alarm["TreatMissingData"] != "notBreaching"]
     assert rings == ["OverdueOperationsAlarm"]

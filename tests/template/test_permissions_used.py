@@ -163,15 +163,6 @@ def test_missing_permission_is_told_by_its_name(
     assert {denial.role for denial in cloud.denials()} <= holding
 
 
-def test_permission_that_nothing_needs_is_told_by_its_name(cloud: LocalCloud, told: Told) -> None:
-    more = {"Effect": "Allow", "Action": "dynamodb:DeleteItem", "Resource": f"{TABLES}/another"}
-    with with_more(cloud, "OperationRole", more):
-        permissions = {"OperationRole": frozenset(cloud.permissions.roles["OperationRole"].permissions)}
-    [found] = superfluous(permissions, told.uses)
-    assert found.startswith("OperationRole needs no OperationRole.")
-    assert found.endswith(f": dynamodb:DeleteItem on {TABLES}/another")
-
-
 def test_permission_that_another_one_covers_is_superfluous(cloud: LocalCloud) -> None:
     twice = {"Effect": "Allow", "Action": "dynamodb:Put*", "Resource": "*"}
     with with_more(cloud, "ChargePaymentRole", twice):

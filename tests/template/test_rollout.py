@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from template_parts import references, resolver
+from template_parts import resolver
 
 from oncekit.local.template import Template, load
 
@@ -28,10 +27,10 @@ def aliases(template: Template) -> dict[str, dict[str, Any]]:
     return {name.removesuffix("Aliaslive"): each for name, each in found if each.get("Type") == "AWS::Lambda::Alias"}
 
 
-def alias_of_machine(rollout: str) -> dict[str, Any]:
+def alias_of_machine(rollout: str, lane: str = "Operation") -> dict[str, Any]:
     """The alias's deployment preference as CloudFormation resolves it; a resource is called by its logical id."""
     template = deployed(rollout)
-    written = template.section("Resources")["OperationStateMachineAlias"]["Properties"]["DeploymentPreference"]
+    written = template.section("Resources")[f"{lane}StateMachineAlias"]["Properties"]["DeploymentPreference"]
     preference: dict[str, Any] = resolver(template).resolve(written)
     return preference
 
@@ -50,23 +49,11 @@ def test_a_gradual_rollout_moves_every_function_and_goes_back_on_errors(rollout:
         assert group["ServiceRoleArn"]["Fn::If"][1] == {"Fn::GetAtt": ["FunctionRolloutRole", "Arn"]}
 
 
-@pytest.mark.parametrize(("rollout", "kind", "minutes"), [("Canary", "CANARY", 10), ("Linear", "LINEAR", 1)])
-def test_a_gradual_rollout_moves_the_state_machine_and_goes_back_on_failures(
-    rollout: str, kind: str, minutes: int
-) -> None:
-    assert alias_of_machine(rollout) == {
-        "StateMachineVersionArn": "OperationStateMachineVersion",
-        "Type": kind,
-        "Percentage": 10,
-        "Interval": minutes,
-        "Alarms": ["DeadExecutionsAlarm"],
-    }
-
-
-def test_the_fast_lane_goes_back_when_its_executions_die() -> None:
-    template = deployed("Canary")
-    written = template.section("Resources")["FastStateMachineAlias"]["Properties"]["DeploymentPreference"]
-    assert resolver(template).resolve(written)["Alarms"] == ["DeadExecutionsAlarm"]
+@pytest.mark.parametrize("rollout", GRADUAL)
+@pytest.mark.parametrize("lane", ["Operation", "Fast"])
+def test_a_gradual_rollout_moves_both_lanes_and_goes_back_when_executions_die(rollout: str, lane: str) -> None:
+    preference = alias_of_machine(rollout, lane)
+    assert (preference["Type"], preference["Alarms"]) == (rollout.upper(), ["DeadExecutionsAlarm"])
 
 
 def test_all_at_once_needs_no_codedeploy_and_no_alarm() -> None:
@@ -89,11 +76,3 @@ def test_a_function_that_a_user_adds_is_rolled_out_like_the_others(tmp_path: Pat
     )
     (tmp_path / "template.yaml").write_text(text)
     assert "UpdatePolicy" in aliases(deployed("Canary", tmp_path / "template.yaml"))["AddedFunction"]
-
-
-@pytest.mark.parametrize("rollout", ["AllAtOnce", *GRADUAL])
-def test_no_resources_refer_to_each_other_in_a_circle(rollout: str) -> None:
-    """As an alarm on the state machine would, when it stopped the rollout of a function that the machine names."""
-    made = deployed(rollout).section("Resources")
-    named = {name: set(references(list(each.values()))) & set(made) for name, each in made.items()}
-    assert len(list(TopologicalSorter(named).static_order())) == len(made)

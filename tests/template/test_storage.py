@@ -123,13 +123,6 @@ def test_bucket_and_queues_are_reached_over_tls_only(resources: Resources) -> No
         assert statement["Effect"] == "Deny" and "false" in str(statement["Condition"]["Bool"]), name
 
 
-@pytest.mark.parametrize("name", ["IdempotencyTable", "ResponseBucket"])
-def test_what_once_keeps_outlives_the_stack_in_prod(resources: Resources, name: str) -> None:
-    kept = {"Fn::If": ["IsProd", "Retain", "Delete"]}
-    assert resources[name]["DeletionPolicy"] == kept
-    assert resources[name]["UpdateReplacePolicy"] == kept
-
-
 def test_every_function_and_state_machine_logs_into_a_group_of_its_own_that_forgets(
     functions: Resources, resources: Resources
 ) -> None:
