@@ -12,7 +12,8 @@ from oncekit.local.intrinsics import Resolver
 from oncekit.local.template import Template, parameter_values, parse
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
-PARTS = [TEMPLATE.parent / name / "template.yaml" for name in ("api", "operations")]
+EXAMPLES = TEMPLATE.parent / "examples" / "template.yaml"
+PARTS = [TEMPLATE.parent / name / "template.yaml" for name in ("api", "operations")] + [EXAMPLES]
 """The applications inside of the template."""
 
 PSEUDO = {
@@ -65,14 +66,18 @@ def all_resources() -> dict[str, dict[str, Any]]:
     return {name: each for file in (TEMPLATE, *PARTS) for name, each in _parsed(file.read_text())["Resources"].items()}
 
 
+def values_for(file: Path, **given: object) -> dict[str, str]:
+    """The parameters of a file: those of the whole template, and what is a resource there by its name."""
+    values = parameter_values(_parsed(TEMPLATE.read_text())["Parameters"], {n: str(v) for n, v in given.items()})
+    return {name: values.get(name, name) for name in _parsed(file.read_text())["Parameters"]}
+
+
 def written_with(file: Path = TEMPLATE, **given: object) -> tuple[Resolver, dict[str, dict[str, Any]]]:
     """Resolves values of the template as it is written, and its resources: quicker than a translation, and without what
     SAM adds to functions. A part of the template gets the parameters of the whole, and the names of its resources."""
-    source, whole = _parsed(file.read_text()), _parsed(TEMPLATE.read_text())
-    values = parameter_values(whole["Parameters"], {name: str(value) for name, value in given.items()})
-    values = {name: values.get(name, name) for name in source["Parameters"]} | {"StackName": "once"}
+    source = _parsed(file.read_text())
     known = Resolver(
-        {**values, **PSEUDO},
+        {**values_for(file, **given), "StackName": "once", **PSEUDO},
         source.get("Mappings", {}),
         source["Conditions"],
         lambda logical_id: logical_id,
@@ -81,11 +86,16 @@ def written_with(file: Path = TEMPLATE, **given: object) -> tuple[Resolver, dict
     return known, source["Resources"]
 
 
-OWN_FUNCTIONS = ("CacheResponseFunction", "ChargePaymentFunction", "PlaceOrderFunction", "BuildReportFunction")
-"""Those of Once and of its samples. Another one is of somebody who has added an operation (docs/functions.md)."""
+OWN_FUNCTIONS = {
+    TEMPLATE: {"CacheResponseFunction"},
+    EXAMPLES: {"ChargePaymentFunction", "PlaceOrderFunction", "BuildReportFunction"},
+}
+"""Those of Once and of its examples. Another one is of somebody who has added an operation (docs/functions.md)."""
 
 
 def was_added(name: str, resources: Mapping[str, Mapping[str, Any]]) -> bool:
     """Whether a resource is that of an added operation: the tests say only of Once's own what there is."""
     functions = (each for each, given in resources.items() if given["Type"].endswith("::Function"))
-    return name.startswith(tuple(each.removesuffix("Function") for each in functions if each not in OWN_FUNCTIONS))
+    return name.startswith(
+        tuple(each.removesuffix("Function") for each in functions if each not in set().union(*OWN_FUNCTIONS.values()))
+    )

@@ -22,10 +22,15 @@ OPERATIONS = "operations.yaml"
 """The file in the folder that is the user's: no upgrade touches it."""
 _RECORD = ".installed.json"
 _COPIED = ("api", "operations", "statemachine", "functions", "shared")
-_EXAMPLES = re.compile(
-    r"  # ---- Examples: .*?\n(?=Outputs:\n)|  \w+:\n    [^\n]+\n    Condition: HasExamples\n[^\n]+\n", re.DOTALL
+_EXAMPLES = (
+    (re.compile(r"  # ---- Examples: .*?\n(?=Outputs:\n)", re.DOTALL), ""),
+    (re.compile(r"  \w+:\n    [^\n]+\n    Condition: HasExamples\n[^\n]+\n"), ""),
+    (re.compile(r"!If\n +- HasExamples\n +- !Sub\n[^!]+!If[^!]+!Sub[^!]+- !Ref Operations"), "!Ref Operations"),
+    (re.compile(r"!If \[HasExamples, !Sub [^]]+\]"), '""'),
+    (re.compile(r'\["yes", "no"\]\n    Default: "yes"'), '["no"]\n    Default: "no"'),
 )
-"""What the template has for the examples alone: their resources, the last ones, and outputs."""
+"""What the template has for the examples alone, and what stands there without them: else `sam build` would build them,
+unused."""
 _OF_EXAMPLES = ("functions/charge_payment/", "functions/place_order/", "functions/build_report/")
 
 
@@ -35,8 +40,9 @@ def installed() -> Mapping[str, bytes]:
     files = [source / application.TEMPLATE]
     files += [path for name in _COPIED for path in sorted((source / name).rglob("*")) if _belongs(path)]
     found = {path.relative_to(source).as_posix(): path.read_bytes() for path in files}
-    template = _EXAMPLES.sub("", found[application.TEMPLATE].decode())  # else `sam build` would build them, unused
-    template = template.replace('["yes", "no"]\n    Default: "yes"', '["no"]\n    Default: "no"')
+    template = found[application.TEMPLATE].decode()
+    for theirs, without in _EXAMPLES:
+        template = theirs.sub(without, template)
     kept = {name: content for name, content in found.items() if not name.startswith(_OF_EXAMPLES)}
     return kept | {application.TEMPLATE: template.encode()}
 

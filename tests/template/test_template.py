@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import OWN_FUNCTIONS, references, resolver
+from template_parts import OWN_FUNCTIONS, TEMPLATE, references, resolver, values_for
 
-from oncekit.local.template import load, parameter_values
+from oncekit.local.template import load, parameter_values, parse
 
 ROOT = Path(__file__).parents[2]
-TEMPLATE = ROOT / "template.yaml"
 Resources = dict[str, dict[str, Any]]
 
 PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}
@@ -41,25 +40,32 @@ def test_nothing_is_named_that_only_sam_would_make(source: Mapping[str, Any]) ->
 
 @pytest.mark.parametrize("architecture", ["arm64", "x86_64"])
 def test_functions_and_their_layer_run_on_python_3_13_and_one_architecture(architecture: str) -> None:
-    template = load(TEMPLATE, {"Architecture": architecture})
-    made, known = template.section("Resources"), resolver(template)
-    functions = {n: known.resolve(r["Properties"]) for n, r in made.items() if r["Type"] == "AWS::Lambda::Function"}
-    assert set(OWN_FUNCTIONS) <= set(functions)
-    for name, function in functions.items():
-        assert (function["Runtime"], function["Architectures"]) == ("python3.13", [architecture])
-        assert made[f"{name}Aliaslive"]["Type"] == "AWS::Lambda::Alias"
-    [layer] = [known.resolve(r["Properties"]) for r in made.values() if r["Type"] == "AWS::Lambda::LayerVersion"]
-    assert (layer["CompatibleRuntimes"], layer["CompatibleArchitectures"]) == (["python3.13"], [architecture])
+    layers = []
+    for file, names in OWN_FUNCTIONS.items():
+        template = load(file, values_for(file, Architecture=architecture))
+        made, known = template.section("Resources"), resolver(template)
+        functions = {n: known.resolve(r["Properties"]) for n, r in made.items() if r["Type"] == "AWS::Lambda::Function"}
+        assert names <= set(functions)
+        for name, function in functions.items():
+            assert (function["Runtime"], function["Architectures"]) == ("python3.13", [architecture])
+            assert made[f"{name}Aliaslive"]["Type"] == "AWS::Lambda::Alias"
+        layers += [known.resolve(r["Properties"]) for r in made.values() if r["Type"] == "AWS::Lambda::LayerVersion"]
+    for layer in layers:
+        assert (layer["CompatibleRuntimes"], layer["CompatibleArchitectures"]) == (["python3.13"], [architecture])
 
 
-def test_what_a_parameter_changes_in_a_function_is_seen_by_sam(source: Mapping[str, Any]) -> None:
+@pytest.mark.parametrize("file", OWN_FUNCTIONS, ids=["core", "examples"])
+def test_what_a_parameter_changes_in_a_function_is_seen_by_sam(file: Path) -> None:
     # The values are put into resources, not into globals, and before SAM looks. How to deploy changes no function.
-    assert source["Transform"] == ["AWS::LanguageExtensions", "AWS::Serverless-2016-10-31"]
-    everywhere = {k: v for k, v in source["Globals"]["Function"].items() if k != "DeploymentPreference"}
+    written = parse(file.read_text(), file)
+    assert written["Transform"] == ["AWS::LanguageExtensions", "AWS::Serverless-2016-10-31"]
+    everywhere = {k: v for k, v in written["Globals"]["Function"].items() if k != "DeploymentPreference"}
     # The architecture is another layer, too, and so another version of each function that has the layer.
-    assert set(references(everywhere)) & set(source["Parameters"]) == {"Architecture"}
-    assert "Architecture" in set(references(source["Resources"]["OnceLayer"]["Properties"]))
+    assert set(references(everywhere)) & set(written["Parameters"]) <= {"Architecture", "StackName"}
+    assert "Architecture" in set(references(written["Resources"]["OnceLayer"]["Properties"]))
     assert {"Ref": "OnceLayer"} in everywhere["Layers"]
+    for name in OWN_FUNCTIONS[file]:
+        assert written["Resources"][name]["Properties"]["AutoPublishAliasAllProperties"] is True
 
 
 def test_another_architecture_is_another_layer(tmp_path: Path) -> None:
@@ -75,12 +81,12 @@ def test_another_architecture_is_another_layer(tmp_path: Path) -> None:
 def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
     for name, function in functions.items():
         properties = function["Properties"]
-        folder = properties["CodeUri"].strip("/").removeprefix("functions/")
+        folder = Path(properties["CodeUri"]).name
         operation = properties["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
         assert (ROOT / "functions" / folder / "app.py").is_file(), name
         if name == "CacheResponseFunction":  # no operation: the state CacheResponse calls it
             continue
-        assert properties["FunctionName"] == {"Fn::Sub": f"${{AWS::StackName}}_op-{operation}"}
+        assert properties["FunctionName"]["Fn::Sub"].endswith(f"StackName}}_op-{operation}")
         assert folder == operation.replace("-", "_")
         assert name == "".join(word.capitalize() for word in operation.split("-")) + "Function"
 
