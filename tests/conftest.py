@@ -88,9 +88,7 @@ def shared_cloud() -> Iterator[LocalCloud]:
 
     Nothing is delivered, so that a test of one execution sees that one alone; `cloud.delivering()` delivers.
     """
-    # Virtual time stands still while many send at once, and no request is let in anew.
     parameters = {
-        "HttpRequestsPerSecond": "10000",
         "Operations": ",".join(f"{each}={PREFIX}{each}:live" for each in ADDED),
     }
     with LocalCloud(ROOT / "template.yaml", parameters=parameters, clock=VirtualClock(), events=False) as cloud:

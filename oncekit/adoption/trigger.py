@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from oncekit.adoption.names import Operation
 from oncekit.adoption.texts import parts, text
-from oncekit.local.events.paths import MISSING, PathError, find
 from oncekit.local.events.patterns import PatternError, check, matches
+from oncekit.local.events.templates import MISSING, PathError, find
 from oncekit.problem import Problem
 
 DEFAULT_BUS = "default"

@@ -14,6 +14,7 @@ from typing import Any
 
 from oncekit.gate.machine import Finding, Machine, State, Text
 from oncekit.gate.project import FUNCTION, Project
+from oncekit.local.clock import VirtualClock
 from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.values import JSONataError
 from oncekit.local.quotas import EXPRESS_SECONDS
@@ -21,7 +22,7 @@ from oncekit.local.quotas import EXPRESS_SECONDS
 _NOW = 1_800_000_000
 _MAKES_TIMES = "BusinessTimeoutSeconds"
 """The parameter that functions' timeouts, tasks' and leases are made of."""
-_evaluator = Evaluator(lambda: _NOW, random.Random(0))  # noqa: S311 no secret
+_evaluator = Evaluator(VirtualClock(_NOW), random.Random(0))  # noqa: S311 no secret
 
 _LEASE = re.compile(r"\bleaseExpiresAt\s*=\s*(:\w+)")
 
@@ -122,6 +123,6 @@ def _value(value: Any, variables: Mapping[str, Any]) -> Any:
     """What an expression comes to where only `variables` are known; None where that is not enough."""
     text = Text((), str(value))
     try:
-        return _evaluator.evaluate(text.source, variables) if text.is_expression else value
+        return _evaluator.evaluate(text.source, {}, variables) if text.is_expression else value
     except JSONataError:
         return None

@@ -14,8 +14,7 @@ server.py          the endpoint on loopback
 account.py         the account and region of the local cloud; names of functions
 quotas.py          AWS quotas that several modules use
 access_keys.py     the access keys of one run; every call needs one
-request_rules.py   the rules for which HTTP requests are accepted on this machine
-request_filter.py  applies these rules in front of a WSGI application
+request_rules.py   the rules for which HTTP requests are accepted on this machine, in front of a WSGI application
 clock.py           real and virtual time
 boundaries.py      where a state begins and ends
 patching.py        replaces attributes while a context is open

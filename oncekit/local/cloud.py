@@ -362,7 +362,6 @@ class Cloud:
         self._repeats.forget()
         self._fall_silent()
         self.permissions.reset()
-        self._gateway.reset()
         self.functions.reset()
         for name in self._added:
             if name not in self.deployed.functions:

@@ -18,7 +18,6 @@ type. What moto ignores is added here, and nowhere else:
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -141,8 +140,6 @@ class _Deployment:
     """The logical ids of the applications that this one is inside of, joined."""
     taken: frozenset[str] = frozenset()
     """Logical ids of the applications around it."""
-    file: str = "the template"
-    """What people call the file of its template: of an application inside, the path from the outermost folder."""
     cache: Path | None = None
     inner: dict[str, _Deployment] = field(default_factory=dict)
     sources: set[Path] = field(default_factory=set)
@@ -304,7 +301,6 @@ class _Deployment:
             stack=f"{self.stack}-{logical_id}",
             within=f"{self.within}{logical_id}",
             taken=self.taken | around,
-            file=os.path.normpath(Path(self.file).parent / place.removeprefix(FILE_SCHEME)),
             cache=self.cache or beside(self.template.folder / path.name),
             sources=self.sources,
         )

@@ -7,16 +7,25 @@ sends Origin when a script calls another origin, and sends as Host the name that
     Page             a script, form or image of a page, of any origin but one that the HTTP API is deployed for
     Strange key      a caller without an access key of this run
 
-A rule looks at a request (WSGI's environ) and says why it is refused, or None.
+A rule looks at a request (WSGI's environ) and says why it is refused, or None. The filter also removes CORS headers
+from every response, so that no page of another origin can read it; but not those of a template's own API, which says
+itself who may.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from werkzeug.wrappers import Response
 
 from oncekit.local.access_keys import AccessKeys, credential_of
+from oncekit.local.client_errors import client_error
+from oncekit.local.permissions.http import in_protocol
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 Environ = Mapping[str, Any]
 Rule = Callable[[Environ], str | None]
@@ -69,11 +78,44 @@ def strange_key(keys: AccessKeys) -> Rule:
     return rule
 
 
-def refusal(environ: Environ, rules: tuple[Rule, ...]) -> str | None:
-    """The reason of the first rule that refuses the request; None accepts it."""
-    return next((why for rule in rules if (why := rule(environ)) is not None), None)
-
-
 def _quoted(value: object) -> str:
     """Short and in ASCII, because it is shown in a message and anybody can have sent it."""
     return ascii(value)[:80]
+
+
+# ---- the filter ----
+
+CODE = "LocalCloudRefused"
+"""The error code for clients of AWS."""
+
+
+class RequestFilter:
+    """The application behind the rules, which are checked in their order."""
+
+    def __init__(self, application: WSGIApplication, *rules: Rule, keeps_cors: bool = False) -> None:
+        self._application = application
+        self._rules = rules
+        self._keeps_cors = keeps_cors
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        why = next((why for rule in self._rules if (why := rule(environ)) is not None), None)
+        if why is not None:
+            return _refused(environ, why)(environ, start_response)
+        answering = start_response if self._keeps_cors else _without_cors(start_response)
+        return self._application(environ, answering)
+
+
+def _refused(environ: WSGIEnvironment, why: str) -> Response:
+    """The refusal in the protocol of the service of the request, so that its client shows the reason."""
+    credential = credential_of(environ)
+    if credential is None:
+        return Response(f"{why}\n", 403, content_type="text/plain; charset=utf-8")
+    return in_protocol(credential.service, environ, client_error(CODE, why, "HTTP", 403))
+
+
+def _without_cors(start_response: StartResponse) -> StartResponse:
+    def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        kept = [(name, value) for name, value in headers if not name.lower().startswith("access-control-")]
+        return start_response(status, kept, exc_info)
+
+    return start

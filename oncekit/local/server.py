@@ -10,8 +10,7 @@ from typing import Any
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.loopback import Loopback
 from oncekit.local.permissions.http import HttpGuard
-from oncekit.local.request_filter import RequestFilter
-from oncekit.local.request_rules import Environ, foreign_host, from_a_page, strange_key
+from oncekit.local.request_rules import Environ, RequestFilter, foreign_host, from_a_page, strange_key
 
 Watch = Callable[[Environ, Any], Any]
 """Gets a request and the application that would answer it; gives the one that does."""

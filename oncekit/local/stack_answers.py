@@ -28,28 +28,21 @@ def answering(outputs: Values, parameters: Values, resources: Callable[[], Mappi
         if wanted not in (None, STACK, stack_id):
             raise ValidationError(wanted)
 
-    def listed(self: Any, time: str) -> list[dict[str, Any]]:
+    def list_stack_resources(self: Any) -> Any:
         check_name(self._get_param("StackName"))
-        wanted = self._get_param("LogicalResourceId")
-        return [
+        told = [
             {
                 "LogicalResourceId": logical_id,
                 "PhysicalResourceId": each.ref,
                 "ResourceType": each.type,
                 "ResourceStatus": "CREATE_COMPLETE",
-                time: created,
+                "LastUpdatedTimestamp": created,
             }
             for logical_id, each in resources().items()
             # What is in an application inside is listed here, so that nobody asks for its stack.
-            if each.ref and each.type != "AWS::CloudFormation::Stack" and wanted in (None, logical_id)
+            if each.ref and each.type != "AWS::CloudFormation::Stack"
         ]
-
-    def list_stack_resources(self: Any) -> Any:
-        return ActionResult({"StackResourceSummaries": listed(self, "LastUpdatedTimestamp")})
-
-    def describe_stack_resources(self: Any) -> Any:
-        stack = {"StackName": STACK, "StackId": stack_id}
-        return ActionResult({"StackResources": [stack | each for each in listed(self, "Timestamp")]})
+        return ActionResult({"StackResourceSummaries": told})
 
     def describe_stacks(self: Any) -> Any:
         check_name(self._get_param("StackName"))
@@ -67,6 +60,5 @@ def answering(outputs: Values, parameters: Values, resources: Callable[[], Mappi
     with replaced(
         (CloudFormationResponse, "describe_stacks", describe_stacks),
         (CloudFormationResponse, "list_stack_resources", list_stack_resources),
-        (CloudFormationResponse, "describe_stack_resources", describe_stack_resources),
     ):
         yield

@@ -59,16 +59,6 @@ def test_clients_in_other_processes_see_the_same_cloud(cloud: LocalCloud) -> Non
     assert states.describe_execution(executionArn=arn["executionArn"])["status"] == "SUCCEEDED"
 
 
-@pytest.mark.usefixtures("cloud")
-def test_cloudformation_tells_a_resource_of_the_stack_in_both_of_its_ways(cloud: LocalCloud) -> None:
-    cloudformation, name = cloud.client("cloudformation"), "IdempotencyTable"
-    listed = cloudformation.list_stack_resources(StackName="once")["StackResourceSummaries"]
-    described = cloudformation.describe_stack_resources(StackName="once")["StackResources"]
-    [one] = cloudformation.describe_stack_resources(StackName="once", LogicalResourceId=name)["StackResources"]
-    assert [each["LogicalResourceId"] for each in described] == [each["LogicalResourceId"] for each in listed]
-    assert (one["PhysicalResourceId"], one["StackName"]) == (cloud.resources[name], "once")
-
-
 def test_nothing_leaves_the_machine_and_the_surroundings_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "mine")
     with no_other_cloud():

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from oncekit.local import VirtualClock
-from oncekit.local.engine.expression import strict_syntax
-from oncekit.local.engine.jsonata import Evaluator
+from oncekit.local.engine.expression import Evaluator, strict_syntax
 from oncekit.local.engine.values import JSONataError
 
 HERE = Path(__file__).parent / "reference"
@@ -29,7 +28,15 @@ FAILS_HERE = {
         '{"a":function($x){1}}',
         "/[\\]]/",
     ),
-    "what the reference takes for a function": ("$fn", '$lookup({"f":$fn},"f")', "$filter([$fn], function($v){true})"),
+    "what the reference takes for a function": (
+        "$fn",
+        '$lookup({"f":$fn},"f")',
+        "$filter([$fn], function($v){true})",
+        "$map([$fn],function($x){1})",
+        "$map([$fn],function($x){$type($x)})",
+        "$type($counted)",
+        "$string($counted)",
+    ),
 }
 OTHER_VALUE = {
     "a JavaScript object has the names that are whole numbers first; names are sorted before their order counts": (

@@ -105,18 +105,6 @@ def test_template_makes_each_member_of_the_array(stand: Stand, template: str, bo
 
 
 @pytest.mark.aws(
-    "EventBridge User Guide, Pipes filtering",
-    "If an Amazon SQS message doesn't satisfy your filter criteria, EventBridge automatically removes the",
-)
-def test_filter_deletes_what_it_is_not_for(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES + pipe(filters=[{"body": {"kind": ["order"]}}, {"body": ["raw"]}]))
-    for body in ({"kind": "order"}, {"kind": "other"}, "raw", "not JSON"):
-        send(stand, body)
-    assert [given[0]["body"] for given in stand.inputs()] == ['{"kind": "order"}', "raw"]
-    assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
-
-
-@pytest.mark.aws(
     "EventBridge User Guide, Pipes SQS source",
     "When your pipe successfully processes a batch, EventBridge deletes its messages from the queue.",
 )
@@ -198,7 +186,7 @@ def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
     [
         pipe(way="REQUEST_RESPONSE"),
         pipe(Target="arn:aws:lambda:us-east-1:123456789012:function:f"),
-        pipe(filters=[{"body": [{"wildcard": "x*"}]}]),
+        pipe(filters=[{"body": ["raw"]}]),
         pipe('{"a": <what.is.this>}'),
     ],
 )

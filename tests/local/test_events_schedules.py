@@ -1,13 +1,10 @@
-"""Schedules with a rate, in virtual and in real time."""
+"""Schedules with a rate, in virtual time."""
 
 from __future__ import annotations
 
 import pytest
-from botocore.exceptions import ClientError
 from event_stand import Stand, queue, worker
 
-from oncekit.local.events import Delivery
-from oncekit.local.events.deliveries import iso
 from oncekit.local.intrinsics import TemplateError
 
 pytestmark = pytest.mark.ours
@@ -47,33 +44,6 @@ def test_time_does_not_run_away_when_nothing_else_is_there(stand: Stand) -> None
     stand.start()
     assert len(stand.executions()) == 1
     assert stand.clock.now() == began
-
-
-@pytest.mark.aws(unconfirmed="V36")
-def test_turn_that_cannot_be_taken_is_in_the_dead_letter_queue(stand: Stand) -> None:
-    policy = "RetryPolicy: { MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 60 }"
-    target = f"{policy}\n        DeadLetterConfig: {{ Arn: !GetAtt Dead.Arn }}"
-    began = stand.clock.now()
-    stand.deploy(worker() + queue("Dead") + schedule(target=target))
-
-    def throttled(_delivery: Delivery) -> list[float]:
-        raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "slow down"}}, "StartExecution")
-
-    with stand.cloud.lose_events(throttled):
-        stand.clock.advance(300)
-        [attributes] = stand.attributes("Dead")
-    assert attributes.pop("EXECUTION_ID")
-    assert attributes.pop("SCHEDULED_TIME") == iso(began + 300)
-    assert attributes == {
-        "SCHEDULE_ARN": "arn:aws:scheduler:us-east-1:123456789012:schedule/default/once-Sweep",
-        "TARGET_ARN": stand.stack.resources["Worker"].ref,
-        "ERROR_CODE": "ThrottlingException",
-        "ERROR_MESSAGE": "slow down",
-        "RETRY_ATTEMPTS": "2",
-        "EXHAUSTED_RETRY_CONDITION": "MaximumRetryAttempts",
-        "IS_PAYLOAD_TRUNCATED": "false",
-    }
-    assert stand.bodies("Dead") == [{"StateMachineArn": stand.stack.resources["Worker"].ref, "Input": "{}"}]
 
 
 def test_unchanged_schedule_keeps_its_rhythm_and_reset_begins_it_anew(stand: Stand) -> None:

@@ -20,7 +20,6 @@ APPLICATION = """
 Transform: AWS::Serverless-2016-10-31
 Parameters:
   BusinessTimeoutSeconds: {{ Type: Number, Default: 30 }}
-  HttpRequestsPerSecond: {{ Type: Number, Default: 100 }}
   Operations: {{ Type: String, Default: "" }}
 Resources:
   Charge:

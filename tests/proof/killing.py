@@ -29,7 +29,7 @@ from once.step_log import StepLog
 from oncekit.local import VirtualClock
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.deploy import rendered_definitions
-from oncekit.local.engine.jsonata import Evaluator
+from oncekit.local.engine.expression import Evaluator
 from oncekit.proof.model.machine import NOW, At, End, Machine
 
 OPERATION = "charge-payment"

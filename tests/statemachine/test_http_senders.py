@@ -1,4 +1,4 @@
-"""Who may send by HTTP, and what senders see who do not wait, or come all at once."""
+"""Who may send by HTTP, and what senders see who do not wait."""
 
 from __future__ import annotations
 
@@ -38,22 +38,6 @@ def test_who_is_answered_before_the_operation_has_ended_finds_the_result_later(
     latches.open("go")
     answer = client.post("scripted", "k", payload, Prefer="wait=20")
     assert (answer.status, answer.body, latches.starts()) == (200, b'"done"', 1)
-
-
-def test_more_requests_than_are_set_are_told_to_come_again_and_then_are_taken(
-    cloud: LocalCloud, client: Client
-) -> None:
-    with cloud.deployed_with({"HttpRequestsPerSecond": "3"}):
-        answers = [client.post("charge-payment", f"k{n}", CHARGE) for n in range(4)]
-        assert client.get("charge-payment", "k0").status == 200, "another method has its own tokens"
-        cloud.clock.advance(0.5)  # type: ignore[attr-defined]  # the clock of tests is virtual
-        later = [client.post("charge-payment", "k3", CHARGE).status for _ in range(2)]
-    assert [each.status for each in answers] == [200, 200, 200, 429]
-    assert answers[3].problem["type"] == "urn:problem-type:once:throttled"
-    assert "same key" in answers[3].problem["title"]
-    assert answers[3].headers["retry-after"] == "2"
-    assert later == [200, 429]
-    assert rows(cloud, "ProviderLedgerTable") == 4
 
 
 # ---- IAM ----

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncekit.local import VirtualClock
-from oncekit.local.engine.jsonata import Evaluator
+from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.values import JSONataError
 
 NOW = 1_767_225_600

@@ -18,8 +18,7 @@ Each module patches one thing and says what AWS does; `install` applies all patc
     views.py               answers about executions, which may be outdated
     repeats.py             Express executions that run more than once
     programs.py            definitions parsed once
-    dynamodb.py            atomic writes, tokens of transactions
-    conditions.py          conditions on attributes that do not exist, or have another type
+    dynamodb.py            atomic writes, tokens of transactions, conditions on what is not there
 """
 
 from __future__ import annotations

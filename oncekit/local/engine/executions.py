@@ -41,7 +41,7 @@ from oncekit.local.engine.history import check_is_standard, continued, record
 from oncekit.local.engine.limits import MAX_BYTES
 from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.runs import Run, ended, instant, watchers
-from oncekit.local.engine.views import DEAD, IN_A_LIST, description, time_of
+from oncekit.local.engine.views import DEAD, description
 from oncekit.local.patching import replaced
 from oncekit.local.quotas import EXPRESS_SECONDS
 
@@ -253,18 +253,12 @@ class ExecutionApi:
         return ActionResult({name: value for name, value in seen.items() if name not in left_out})
 
     def answer_list(self, response: Any) -> Any:
-        """By time, newest first: what runs by its start or redrive, what has ended by its end (API Reference).
-
-        One page: the newest `maxResults`, or all.
-        """
+        """One page, newest first: what runs by its start, what has ended by its end (API Reference)."""
         machine = response.stepfunction_backend.describe_state_machine(response._get_param("stateMachineArn"))
-        now = self._clock.now()
         wanted = response._get_param("statusFilter")
-        told = [views.seen(each, now) for each in reversed(machine.executions)]
-        found = [each for each in told if each is not None and wanted in (None, each["status"])]
-        found.sort(key=time_of, reverse=True)
-        page = found[: int(response._get_param("maxResults") or len(found))]
-        return ActionResult({"executions": [{name: each[name] for name in IN_A_LIST if name in each} for each in page]})
+        found = [description(each) for each in machine.executions if wanted in (None, each.status)]
+        found.sort(key=lambda each: each.get("stopDate") or each["startDate"], reverse=True)
+        return ActionResult({"executions": found[: int(response._get_param("maxResults") or len(found))]})
 
     def answer_stop(self, response: Any) -> Any:
         execution = self._standard(response)

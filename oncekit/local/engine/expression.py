@@ -10,7 +10,7 @@ import datetime
 import functools
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,12 +21,14 @@ from jsonata.signature import Signature
 from jsonata.tokenizer import Tokenizer
 from jsonata.utils import Utils
 
+from oncekit.local.clock import Clock
 from oncekit.local.engine.javascript import Pattern, TakenForFunction
 from oncekit.local.engine.jsonata_functions import Function, functions, string
-from oncekit.local.engine.values import JSONataError, unbound
+from oncekit.local.engine.values import JSONataError, bound, unbound
 from oncekit.local.patching import replaced
 
 _LATER_OPERATORS = ("??", "?:")
+_OPTIONAL = ("result", "errorOutput")
 
 
 class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
@@ -45,30 +47,11 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
         """Without the engine's own look-up of the thread's instance, which is this one."""
         return self._eval(expr, input, environment)
 
-    def evaluate_function(self, expr: Any, input: Any, environment: Any, applyto_context: Any) -> Any:
-        """A call by name or by value. The reference asks each argument that it takes for a function for its arity."""
-        procedure = expr.procedure
-        function = self.eval(procedure, input, environment)
-        name = procedure.steps[0].value if procedure.type == "path" else procedure.value
-        if function is None:
-            forgot_the_dollar = procedure.type == "path" and environment.lookup(str(name)) is not None
-            raise JException("T1005" if forgot_the_dollar else "T1006", expr.position, name)
-        given = [] if applyto_context is Utils.NONE else [applyto_context]
-        for each in expr.arguments or ():
-            value = self.eval(each, input, environment)
-            if type(value) is TakenForFunction and not value.has_arity():
-                raise JSONataError("threw an error during evaluation. An argument is taken for a function and is none")
-            given.append(value)
-        if isinstance(function, Parser.Symbol):
-            function.token, function.position = name, expr.position
-        try:
-            return self.apply(function, given, input, environment)
-        except JException as error:
-            if error.location < 0:
-                error.location = expr.position
-            if error.current is None:
-                error.current = expr.token
-            raise
+    def apply(self, proc: Any, args: Any, input: Any, environment: Any) -> Any:
+        """The reference asks each argument that it takes for a function for its arity, which an object rarely has."""
+        if any(type(each) is TakenForFunction for each in args):
+            raise JSONataError("threw an error during evaluation. An argument is taken for a function and is none")
+        return super().apply(proc, args, input, environment)
 
     def evaluate_string_concat(self, lhs: Any, rhs: Any) -> str:
         return (string(lhs) or "") + (string(rhs) or "")
@@ -103,13 +86,13 @@ class _Parsed:
 
 
 class Evaluator:
-    """Compiles each expression once and evaluates it with values as bindings.
+    """Compiles each expression once and evaluates it as a state does: with $states and variables, plain JSON values.
 
-    `now` gives seconds since the epoch; `dice` is behind $random and $uuid.
+    `dice` is behind $random and $uuid.
     """
 
-    def __init__(self, now: Callable[[], float], dice: random.Random) -> None:
-        self._now = now
+    def __init__(self, clock: Clock, dice: random.Random) -> None:
+        self._clock = clock
         self._base = Jsonata.Frame(Jsonata.static_frame)
         for name, function in functions(dice).items():
             self._base.bind(name, function)
@@ -119,11 +102,13 @@ class Evaluator:
     def compiled(source: str) -> Any:
         return _compiled(source, Tokenizer.create)
 
-    def evaluate(self, source: str, bindings: Mapping[str, Any]) -> Any:
-        """The value of `source` as plain JSON; the bindings are values of the engine (`values.bound`).
-
-        Raises JSONataError when it fails, gives nothing, or gives a function.
-        """
+    def evaluate(self, source: str, states: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
+        """The value of `source`. Raises JSONataError when it fails, gives nothing, or gives a function."""
+        bindings = {name: bound(value) for name, value in variables.items()}
+        # A result or an error that is not there is undefined, not null.
+        bindings["states"] = {
+            name: bound(value) for name, value in states.items() if value is not None or name not in _OPTIONAL
+        }
         try:
             result = self._evaluate(source, bindings)
         except JSONataError:
@@ -152,7 +137,7 @@ class Evaluator:
 
     def _bind_time(self, frame: Any) -> None:
         """One instant for the whole expression."""
-        millis = round(self._now() * 1000)
+        millis = round(self._clock.now() * 1000)
 
         frame.bind("millis", Function("millis", lambda: millis, "<:n>"))
         frame.bind("now", Function("now", lambda: iso(millis / 1000), "<:s>"))

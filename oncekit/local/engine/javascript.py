@@ -67,11 +67,6 @@ class TakenForFunction(Jsonata.JFunctionCallable):  # type: ignore[misc]  # json
     def __init__(self, value: dict[str, Any]) -> None:
         self.value = value
 
-    def has_arity(self) -> bool:
-        """Whether the reference finds a number of parameters in it; where it finds none, it throws."""
-        counted = (self.value.get(each) for each in ("arity", "length"))
-        return any(type(each) in (int, float) for each in counted) or self.value.get("arguments") is not None
-
     def call(self, _input: Any, _arguments: Any) -> Any:
         raise JException("T1006", -1)
 

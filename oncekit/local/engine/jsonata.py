@@ -7,7 +7,7 @@ a function, the error is `States.QueryEvaluationError`, with an event that says 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,28 +20,10 @@ from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison 
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from oncekit.local.clock import Clock
-from oncekit.local.engine import expression
+from oncekit.local.engine.expression import Evaluator, strict_syntax
 from oncekit.local.engine.history import record
-from oncekit.local.engine.values import JSONataError, bound
+from oncekit.local.engine.values import JSONataError
 from oncekit.local.patching import replaced
-
-_OPTIONAL = ("result", "errorOutput")
-
-
-class Evaluator:
-    """Evaluates expressions as a state does: with $states and variables, as plain JSON values."""
-
-    def __init__(self, clock: Clock, dice: random.Random) -> None:
-        self._evaluator = expression.Evaluator(clock.now, dice)
-
-    def evaluate(self, source: str, states: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
-        """The value of `source`. Raises JSONataError when it fails, gives nothing, or gives a function."""
-        bindings = {name: bound(value) for name, value in variables.items()}
-        # A result or an error that is not there is undefined, not null.
-        bindings["states"] = {
-            name: bound(value) for name, value in states.items() if value is not None or name not in _OPTIONAL
-        }
-        return self._evaluator.evaluate(source, bindings)
 
 
 def _failure(env: Any, source: str, problem: str) -> FailureEventException:
@@ -80,7 +62,7 @@ def patch(clock: Clock, dice: random.Random) -> Iterator[None]:
             raise _failure(env, self.string_jsonata.expression, "returned an unsupported result type: not a boolean")
 
     with (
-        expression.strict_syntax(),
+        strict_syntax(),
         replaced((StringJSONata, "_eval_body", eval_body), (ConditionStringJSONata, "_eval_body", eval_condition)),
     ):
         yield

@@ -1,4 +1,4 @@
-"""The answers of DescribeExecution and ListExecutions, without redrives: up to date, or outdated.
+"""The answers of DescribeExecution: up to date, or outdated.
 
 They are "eventually consistent. The results are best effort and may not reflect very recent updates and changes" (API
 Reference). No document says how old an answer can be.
@@ -18,11 +18,6 @@ from oncekit.local.engine.limits import text_of
 Description = Mapping[str, Any]
 
 DEAD = (ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT)
-IN_A_LIST = (
-    "executionArn", "stateMachineArn", "name", "status", "startDate", "stopDate", "redriveCount", "redriveDate",
-)  # fmt: skip
-"""The members of an entry of ListExecutions."""
-
 _thread = threading.local()
 
 
@@ -48,12 +43,6 @@ def seen(execution: Any, now: float) -> Description | None:
     age = float(getattr(_thread, "age", 0.0))
     known = [description for since, description in told if since <= now - age] if age else [told[-1][1]]
     return known[-1] if known else None
-
-
-def time_of(description: Description) -> Any:
-    if description["status"] == ExecutionStatus.RUNNING:
-        return description.get("redriveDate") or description["startDate"]
-    return description["stopDate"]
 
 
 def description(execution: Any) -> dict[str, Any]:

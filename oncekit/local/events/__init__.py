@@ -1,8 +1,7 @@
 """Events: deliveries from one service to another, as EventBridge, Pipes, Scheduler and SQS make them.
 
-    patterns.py     event patterns: which events a rule or a filter accepts
-    paths.py        JSON paths, as far as EventBridge supports them
-    templates.py    inputs made from an event: Input, InputPath, InputTransformer, InputTemplate
+    patterns.py     event patterns: which events a rule accepts
+    templates.py    paths into an event; Input, InputPath, InputTransformer, InputTemplate
     deliveries.py   deliveries as values, and what can happen to them
     delivery_queue.py  the thread that delivers; virtual time stands still while it works
     targets.py      starts executions and sends messages

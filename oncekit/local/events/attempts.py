@@ -51,15 +51,13 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """The attributes of the dead letter, without those that all have."""
+    """The dead letter of a rule; what puts it there is the queue's policy, since a rule has no role for that."""
 
     queue: str
     """ARN."""
     body: str
     attributes: Mapping[str, str]
-    role: str | None = ANYTHING
-    """ARN of the role that puts it there; a rule has none for that, but the queue has a policy."""
-    error_code: Callable[[Refusal], str] = field(default=lambda refusal: refusal.code)
+    """Without those that all have."""
 
 
 @dataclass(frozen=True)
@@ -134,14 +132,14 @@ class Attempts:
             attributes = {
                 **letter.attributes,
                 "TARGET_ARN": str(shipment.target["Arn"]),
-                "ERROR_CODE": letter.error_code(refusal),
+                "ERROR_CODE": refusal.code,
                 "ERROR_MESSAGE": refusal.message or refusal.code,
                 "RETRY_ATTEMPTS": str(delivery.attempt),
             }
             if refusal.again and condition is not None:
                 attributes["EXHAUSTED_RETRY_CONDITION"] = condition
             with suppress(ClientError):  # a dead-letter queue that cannot be reached loses what it gets, on AWS, too
-                self._targets.put(letter.queue, letter.body, Caller(letter.role, delivery.name), attributes)
+                self._targets.put(letter.queue, letter.body, Caller(ANYTHING, delivery.name), attributes)
                 outcome = "dead-lettered"
         self._finish(shipment, delivery, outcome, str(refusal))
 

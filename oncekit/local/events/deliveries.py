@@ -24,15 +24,14 @@ def iso(seconds: float) -> str:
 
 
 class Refusal(Exception):
-    """A target refused a delivery. `code` is EventBridge's, `api_code` that of the API that was called."""
+    """A target refused a delivery. `code` is EventBridge's."""
 
-    def __init__(self, code: str, message: str, *, again: bool = False, api_code: str | None = None) -> None:
+    def __init__(self, code: str, message: str, *, again: bool = False) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
         self.again = again
         """Whether a retry can succeed."""
-        self.api_code = api_code or code
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Exchange:
         schedules = []
         for logical_id, each in _of_type(resources, _SCHEDULE).items():
             with readable(logical_id):
-                schedules.append(Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties))
+                schedules.append(Schedule.of(logical_id, each.ref, each.properties))
         open_pipes = list(_pipes(resources))
         buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
         self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})

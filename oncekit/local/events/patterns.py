@@ -1,4 +1,4 @@
-"""Event patterns, as rules and the filters of pipes have them.
+"""Event patterns of rules.
 
 moto's matcher is not used: it treats true as 1, does not look into arrays of objects, and an unknown comparison matches
 everything. Here, as on AWS:
@@ -9,8 +9,8 @@ everything. Here, as on AWS:
 - `exists` applies to leaves: for an object it is false, also if the object has members;
 - `anything-but` needs a value, and null is one; a member that does not exist does not match it.
 
-Of AWS's comparisons there are `prefix`, `exists` and `anything-but` with values: a rule or a pipe with another one is
-left out, and told.
+Of AWS's comparisons there are `prefix`, `exists` and `anything-but` with values: a rule with another one is left
+out, and told.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Pipes from a queue to a state machine, as EventBridge Pipes does it.
 
 - The target gets an array, also for one message. With an InputTemplate, the template makes each element.
-- If a body is JSON text, filters and templates can use its members. A message that does not match the filter is
-  deleted. A template that is only one path breaks such a body (templates.py): `{"body": <$.body>}` keeps it.
+- If a body is JSON text, templates can use its members. A template that is only one path breaks such a body
+  (templates.py): `{"body": <$.body>}` keeps it.
 - FIRE_AND_FORGET, the one type of invocation that is supported: the messages are deleted once the execution has
   started. Otherwise they stay, hidden until their visibility timeout is over, and are tried again then, until the
   queue's redrive policy moves them to the dead-letter queue. A pipe has no retries or dead-letter queue of its own for
   a queue.
-- A body that is not JSON does not match a filter that uses its members (and is deleted!); placeholders that use its
-  members are empty. As a value it is put between quotes, but not escaped: with a quote, a backslash or a line break in
-  it, the input is not JSON. A message whose input is not JSON, or is too large for an execution, stays, and ends in the
-  queue's dead-letter queue.
+- If a body is not JSON, placeholders that use its members are empty. As a value it is put between quotes, but not
+  escaped: with a quote, a backslash or a line break in it, the input is not JSON. A message whose input is not JSON, or
+  is too large for an execution, stays, and ends in the queue's dead-letter queue.
+- A pipe with a filter is left out, and told.
 
 Messages are delivered one after the other; AWS polls several at a time.
 """
@@ -32,8 +32,7 @@ from oncekit.local.events import queues
 from oncekit.local.events.attempts import RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Refusal
 from oncekit.local.events.delivery_queue import DeliveryQueue
-from oncekit.local.events.patterns import check, matches
-from oncekit.local.events.templates import check_template, piped
+from oncekit.local.events.templates import PathError, check_template, piped
 from oncekit.local.permissions import Caller, Guard
 
 Ship = Callable[[Shipment], None]
@@ -50,7 +49,6 @@ class Pipe:
     target: str
     """ARN of the state machine."""
     batch_size: int
-    patterns: tuple[Mapping[str, Any], ...]
     template: str | None
     role: str | None
     """ARN."""
@@ -58,10 +56,6 @@ class Pipe:
     @property
     def queue(self) -> str:
         return self.source.split(":")[5]
-
-    def wants(self, record: Mapping[str, Any]) -> bool:
-        seen = {**record, "body": looked_into(record["body"])}
-        return not self.patterns or any(matches(pattern, seen) for pattern in self.patterns)
 
     def input_of(self, records: list[dict[str, Any]]) -> str:
         """What the target gets. Raises Refusal."""
@@ -83,18 +77,13 @@ def is_supported(properties: Mapping[str, Any]) -> bool:
     """Whether it is from a queue to a state machine, and the local cloud has all that it needs."""
     way = properties.get("TargetParameters", {}).get("StepFunctionStateMachineParameters", {}).get("InvocationType")
     services = [str(properties[end]).split(":")[2] for end in ("Source", "Target")]
-    try:
-        for pattern in _patterns_of(properties):
-            check(pattern)
-        check_template(properties.get("TargetParameters", {}).get("InputTemplate", ""))
-    except ValueError:
+    if "FilterCriteria" in properties.get("SourceParameters", {}) or "Enrichment" in properties:
         return False
-    return services == ["sqs", "states"] and way == "FIRE_AND_FORGET" and "Enrichment" not in properties
-
-
-def _patterns_of(properties: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    filters = properties.get("SourceParameters", {}).get("FilterCriteria", {}).get("Filters", [])
-    return [json.loads(each["Pattern"]) for each in filters]
+    try:
+        check_template(properties.get("TargetParameters", {}).get("InputTemplate", ""))
+    except PathError:
+        return False
+    return services == ["sqs", "states"] and way == "FIRE_AND_FORGET"
 
 
 def pipe_of(name: str, properties: Mapping[str, Any]) -> Pipe:
@@ -105,7 +94,6 @@ def pipe_of(name: str, properties: Mapping[str, Any]) -> Pipe:
         str(properties["Source"]),
         str(properties["Target"]),
         int(size),
-        tuple(_patterns_of(properties)),
         properties.get("TargetParameters", {}).get("InputTemplate"),
         properties.get("RoleArn"),
     )
@@ -177,21 +165,17 @@ class Pipes:
             self._looks[pipe.name] = self._delivery_queue.at(when, lambda: self._look(pipe))
 
     def _deliver(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:
-        wanted = [record for record in records if pipe.wants(record)]
-        self._delete(pipe, [record for record in records if record not in wanted])
-        if not wanted:
-            return
         text, refusal = "", None
         try:
-            text = pipe.input_of(wanted)
+            text = pipe.input_of(records)
         except Refusal as error:
             refusal = error
 
         def done(delivery: Delivery) -> None:
             if delivery.outcome == "delivered":
-                self._delete(pipe, wanted)
+                self._delete(pipe, records)
 
-        delivery = Delivery("pipe", pipe.name, pipe.target, text, self._clock.now(), event={"Records": wanted})
+        delivery = Delivery("pipe", pipe.name, pipe.target, text, self._clock.now(), event={"Records": records})
         target = {"Arn": pipe.target, "RoleArn": pipe.role}
         self._ship(Shipment(delivery, target, ONE_ATTEMPT, refusal=refusal, done=done))
 

@@ -3,8 +3,6 @@
 moto uses the wall clock, makes a message visible a millisecond too late, and lets a long poll wait for virtual time to
 pass; here such a poll waits in real time. A message that was received as often as the redrive policy allows is moved to
 the dead-letter queue at the next receive, as on AWS.
-
-The size of a message is counted in bytes of UTF-8.
 """
 
 from __future__ import annotations
@@ -25,21 +23,13 @@ POLL_SECONDS = 0.05
 def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
     """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
     from moto.sqs import models
-    from moto.sqs.exceptions import InvalidParameterValue
 
     one_at_a_time = threading.RLock()
-    receive, add, change, validate = (
+    receive, add, change = (
         models.SQSBackend.receive_message,
         models.Queue.add_message,
         models.SQSBackend.change_message_visibility,
-        models.SQSBackend._validate_message,
     )
-
-    def validate_message(self: Any, queue: Any, message_body: str, *args: Any, **kwargs: Any) -> None:
-        if len(message_body.encode()) > queue.maximum_message_size:
-            reason = f"Message must be shorter than {queue.maximum_message_size} bytes."
-            raise InvalidParameterValue(f"One or more parameters are invalid. Reason: {reason}")
-        validate(self, queue, message_body, *args, **kwargs)
 
     def receive_message(
         self: Any, queue_name: str, count: int, wait_seconds_timeout: int, *args: Any, **kwargs: Any
@@ -66,7 +56,6 @@ def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
         (models.Message, "visible", property(lambda self: clock.now() * 1000 >= self.visible_at)),
         (models.Queue, "add_message", add_message),
         (models.SQSBackend, "receive_message", receive_message),
-        (models.SQSBackend, "_validate_message", validate_message),
         (models.SQSBackend, "change_message_visibility", change_message_visibility),
     ):
         yield

@@ -16,10 +16,9 @@ from oncekit.local.clock import Clock
 from oncekit.local.engine.limits import text_of
 from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Event, Refusal, iso
-from oncekit.local.events.paths import PathError
 from oncekit.local.events.patterns import PatternError, check, matches
 from oncekit.local.events.targets import is_state_machine, is_target
-from oncekit.local.events.templates import check_json, check_target, target_input
+from oncekit.local.events.templates import PathError, check_json, check_target, target_input
 from oncekit.local.patching import replaced
 
 Ship = Callable[[Shipment], None]

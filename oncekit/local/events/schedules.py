@@ -2,21 +2,20 @@
 
 A schedule runs for the first time one period after it was deployed or the local cloud was reset; on AWS it runs at
 once, unless there is a StartDate. In virtual time a run happens when time passes its moment; it does not make time
-move, which would never stop. FlexibleTimeWindow is ignored: a run happens at its exact time.
+move, which would never stop. FlexibleTimeWindow, placeholders in the Input and a dead-letter queue are ignored: a run
+happens at its exact time, and one that fails is among the deliveries.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from oncekit.local.clock import Clock
-from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
-from oncekit.local.events.deliveries import Delivery, iso
+from oncekit.local.events.attempts import RetryPolicy, Shipment
+from oncekit.local.events.deliveries import Delivery
 from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.intrinsics import TemplateError
 
@@ -31,45 +30,23 @@ class Schedule:
     """A schedule as deployed."""
 
     name: str
-    arn: str
     period: float
     """Seconds."""
     target: Mapping[str, Any]
     enabled: bool
 
     @classmethod
-    def of(cls, logical_id: str, name: str, arn: str, properties: Mapping[str, Any]) -> Schedule:
+    def of(cls, logical_id: str, name: str, properties: Mapping[str, Any]) -> Schedule:
         """Raises TemplateError for what AWS would refuse, or the local cloud does not support."""
         target = properties["Target"]
         period = period_of(logical_id, str(properties["ScheduleExpression"]))
-        return cls(name, arn, period, target, properties.get("State", "ENABLED") != "DISABLED")
+        return cls(name, period, target, properties.get("State", "ENABLED") != "DISABLED")
 
     def shipment(self, scheduled: float) -> Shipment:
         """The input of one run."""
-        execution = uuid.uuid4().hex[:16]
         text = str(self.target.get("Input", "{}"))
-        for name, value in (
-            ("schedule-arn", self.arn),
-            ("scheduled-time", iso(scheduled)),
-            ("execution-id", execution),
-            ("attempt-number", "1"),
-        ):
-            text = text.replace(f"<aws.scheduler.{name}>", value)
-        queue = (self.target.get("DeadLetterConfig") or {}).get("Arn")
-        letter = DeadLetter(
-            queue or "",
-            json.dumps({"StateMachineArn": self.target["Arn"], "Input": text}),
-            {
-                "SCHEDULE_ARN": self.arn,
-                "SCHEDULED_TIME": iso(scheduled),
-                "EXECUTION_ID": execution,
-                "IS_PAYLOAD_TRUNCATED": "false",
-            },
-            self.target.get("RoleArn"),
-            lambda refusal: refusal.api_code,
-        )
         delivery = Delivery("schedule", self.name, self.target["Arn"], text, scheduled)
-        return Shipment(delivery, self.target, RetryPolicy.of(self.target), letter if queue else None)
+        return Shipment(delivery, self.target, RetryPolicy.of(self.target))
 
 
 def period_of(logical_id: str, expression: str) -> float:

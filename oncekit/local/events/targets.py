@@ -47,8 +47,8 @@ def refusal_of(error: Exception) -> Refusal:
     code = error.response["Error"]["Code"]
     message = error.response["Error"].get("Message", "")
     if code in _FINAL:
-        return Refusal(_FINAL[code], message, api_code=code)
-    return Refusal("THROTTLING" if code in _THROTTLED else "ERROR_FROM_TARGET", message, again=True, api_code=code)
+        return Refusal(_FINAL[code], message)
+    return Refusal("THROTTLING" if code in _THROTTLED else "ERROR_FROM_TARGET", message, again=True)
 
 
 class Targets:
@@ -69,8 +69,7 @@ class Targets:
             if is_state_machine(arn):
                 self._guard.check(caller, "states", "StartExecution", {"stateMachineArn": arn})
                 return self.start(arn, text)
-            group = target.get("SqsParameters", {}).get("MessageGroupId")
-            return self.put(arn, text, caller, **({"MessageGroupId": group} if group else {}))
+            return self.put(arn, text, caller)
         except (ClientError, BotoCoreError) as error:
             raise refusal_of(error) from error
 
@@ -81,13 +80,11 @@ class Targets:
         )
         return str(started["executionArn"])
 
-    def put(
-        self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str] | None = None, **parameters: Any
-    ) -> str:
+    def put(self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str] | None = None) -> str:
         """Send a message to a queue. Raises ClientError."""
         sqs = self._clients("sqs")
         self._guard.check(caller, "sqs", "SendMessage", {"QueueUrl": arn.replace(":", "/")})
         url = sqs.get_queue_url(QueueName=arn.split(":")[5])["QueueUrl"]
         given = {name: {"DataType": "String", "StringValue": value} for name, value in (attributes or {}).items()}
-        sent = sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given, **parameters)
+        sent = sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given)
         return str(sent["MessageId"])

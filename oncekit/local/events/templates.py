@@ -7,6 +7,8 @@ becomes an empty text, `""` outside quotes. An object or array within quotes los
 a text; in a template that is JSON the result is not JSON. If one path is the whole template of a pipe, an object or
 array loses its quotes, too: the result is not JSON, and cannot start a state machine.
 
+Of paths there are, as far as EventBridge supports them, members by name and elements by index.
+
 Sources: User Guide, *EventBridge Pipes input transformation*: "`{"key": "value"}` will become `"{key: value}"` when
 delivered to the target", "this will cause delivery failure", "EventBridge doesn't escape values extracted by Input
 Path", "EventBridge Pipes automatically adds quotes to string variable values".
@@ -21,7 +23,40 @@ from typing import Any
 
 from oncekit.local.engine.limits import text_of
 from oncekit.local.events.deliveries import Event, Refusal
-from oncekit.local.events.paths import MISSING, PathError, find
+
+MISSING = object()
+"""The value of a path that matches nothing."""
+
+_STEP = re.compile(r"\.(?P<name>[^.\[\]*]+)|\[(?P<index>\d+)\]|\[(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)\]")
+
+
+class PathError(ValueError):
+    """A path that EventBridge would refuse, or one with `*`."""
+
+
+def find(path: str, value: Any) -> Any:
+    """The value at a path, MISSING if there is none. Raises PathError."""
+    if not path.startswith("$"):
+        raise PathError(f"a path begins with $, not {path!r}")
+    position = 1
+    while position < len(path):
+        step = _STEP.match(path, position)
+        if step is None:
+            raise PathError(f"{path!r} is not a path that is supported here, from {path[position:]!r} on")
+        value = _taken(step, value)
+        position = step.end()
+    return value
+
+
+def _taken(step: re.Match[str], value: Any) -> Any:
+    if step["index"] is not None:
+        index = int(step["index"])
+        return value[index] if isinstance(value, list) and index < len(value) else MISSING
+    name = step["name"] or step["quoted"]
+    return value[name] if isinstance(value, dict) and name in value else MISSING
+
+
+# ---- templates ----
 
 _TOKEN = re.compile(r'\\.|"|<(?P<name>[^<>]+)>', re.DOTALL)
 

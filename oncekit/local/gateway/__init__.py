@@ -3,7 +3,6 @@
     rest_api.py     an API as deployed: its routes, methods and integrations
     listener.py     the HTTP server
     callers.py      who may call
-    throttling.py   how many may call
     exchange.py     one request: validated, mapped, passed on, and its answer mapped
     integrations.py calls of AWS services, as the role of the integration
     proxy.py        functions that answer requests of an API of one's own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -13,10 +13,8 @@ from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.proxy import Invoke, event_of, is_proxy, proxied
 from oncekit.local.gateway.refusals import Answer, NotRunHere, Refused, answer_to, not_run
 from oncekit.local.gateway.rest_api import RestApi
-from oncekit.local.gateway.throttling import Throttle
 from oncekit.local.permissions import Guard
-from oncekit.local.request_filter import RequestFilter
-from oncekit.local.request_rules import foreign_host, from_another_page
+from oncekit.local.request_rules import RequestFilter, foreign_host, from_another_page
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -34,15 +32,9 @@ class Gateway:
         self._integrations = Integrations(make, guard, clock)
         self._clock = clock
         self._apis: Sequence[RestApi] = ()
-        self._throttles: Mapping[str, Throttle] = {}
 
     def deploy(self, apis: Sequence[RestApi]) -> None:
         self._apis = apis
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget which requests came."""
-        self._throttles = {api.id: Throttle(api.limits, self._clock) for api in self._apis}
 
     @property
     def front(self) -> RequestFilter:
@@ -83,8 +75,6 @@ class Gateway:
             raise Refused("MISSING_AUTHENTICATION_TOKEN", "Missing Authentication Token")
         method, parameters = route
         claims = self._callers.check(api, method, path, environ)
-        # Whether those count whom nobody lets in is unconfirmed (V72).
-        self._throttles[api.id].take(f"{method.name} {method.resource}")
         body, headers = _body(environ), _headers(environ)
         context = new_context(api.stage, environ["REQUEST_METHOD"], self._clock.now(), claims)
         if is_proxy(method):

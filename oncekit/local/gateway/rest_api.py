@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.local.gateway.throttling import Limits
 from oncekit.local.resources import Deployed
 
 _EXTENSION = "x-amazon-apigateway-"
@@ -47,12 +46,11 @@ class Method:
 
 
 class RestApi:
-    """What a client can ask for. `id` is the API's, `stage` the one that is served, within `limits`."""
+    """What a client can ask for, however often. `id` is the API's, `stage` the one that is served."""
 
-    def __init__(self, id: str, stage: str, body: Mapping[str, Any], limits: Limits | None = None) -> None:
+    def __init__(self, id: str, stage: str, body: Mapping[str, Any]) -> None:
         self.id = id
         self.stage = stage
-        self.limits = limits
         self._body = body
         self._methods = [
             Method(name.upper(), resource, description)
@@ -116,7 +114,7 @@ def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:
 
 
 def _served(api: Deployed, stage: Mapping[str, Any]) -> RestApi:
-    return RestApi(api.ref, str(stage["StageName"]), api.properties["Body"], Limits.of(stage))
+    return RestApi(api.ref, str(stage["StageName"]), api.properties["Body"])
 
 
 def _match(method: Method, path: str) -> dict[str, str] | None:

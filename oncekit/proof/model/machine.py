@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.local.clock import VirtualClock
-from oncekit.local.engine.jsonata import Evaluator
+from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.values import JSONataError
 
 NOW = 1_767_225_600
