@@ -100,7 +100,7 @@ site: .venv-site/installed ## Build the pages of docs/ as a site with search, in
 reference: setup ## Generate the pages of parameters, alarms and states again, from the template and the definitions
 	@$(BIN)/python tests/docs/write_reference.py --to docs
 
-pictures: development ## Take the pictures of the console in docs/ again; none where no browser is (make browser)
+pictures: development ## Draw the pictures in docs/ again; those of the console only where a browser is (make browser)
 	@PYTHONPATH=tests:tests/statemachine $(BIN)/python tests/console/pictures.py --to docs
 
 bench: development ## Count what each path costs, and tell how many requests a second each lane can handle

@@ -1,7 +1,7 @@
 """Lines with colours, tables and paths. Colours are Rich's, which is used nowhere else.
 
 A line ends where the terminal does: a text goes on below between its words, a path between its states, a row of a table
-between its cells; a value is cut. A file or a pipe has no width: everything is whole there.
+before its last cell; a value is cut. A file or a pipe has no width: everything is whole there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 from textwrap import wrap
 from typing import TextIO, cast
 
@@ -62,40 +61,29 @@ class Paper:
         *,
         is_whole: bool = False,
     ) -> None:
-        """Rows of cells; each row's style is that of its first cell. The last cell is a value, or whole as an id is.
+        """Rows of cells; each row's style is that of its first cell. The last cell is a value, or whole as an id is; it
+        goes on the next line where there is no room for the longest one.
 
         `below` has a text for each row, empty where there is none: it stands whole under its row.
         """
         shown = [[visible(cell) for cell in row] for row in (head, *rows)]
         widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
         indent = min(widths[0] + len(GAP), INDENT)
-        lines = self._columns(widths, indent, widths[-1] if is_whole else LEAST)
-        for row, style, text in zip_longest(shown, ("bold", *styles), ("", *below), fillvalue=""):
-            for columns in lines:
-                line = Text("" if 0 in columns else " " * indent)
-                for each in columns:
-                    is_value = each == len(widths) - 1 and not is_whole
-                    cell = self._value(row[each], line.cell_len) if is_value else set_cell_size(row[each], widths[each])
-                    line.append(cell + GAP, style if row is shown[0] or each == 0 else "")
+        before_last = sum(widths[:-1]) + len(GAP) * len(widths[:-1])
+        has_room = before_last + (widths[-1] if is_whole else min(widths[-1], LEAST)) <= self.width
+        texts = below or [""] * len(rows)
+        for row, style, text in zip(shown, ("bold", *styles), ("", *texts), strict=True):
+            rest = style if row is shown[0] else ""
+            line = Text()
+            for number, cell in enumerate(row[:-1]):
+                line.append(set_cell_size(cell, widths[number]) + GAP, rest if number else style)
+            if not has_room:
                 line.rstrip()
-                if line or 0 in columns:
-                    self._console.print(line, soft_wrap=True)
+                line.append("\n" + " " * indent)
+            line.append(row[-1] if is_whole else self._value(row[-1], before_last if has_room else indent), rest)
+            line.rstrip()
+            self._console.print(line, soft_wrap=True)
             self.paragraph(text, indent)
-
-    def _columns(self, widths: Sequence[int], indent: int, last: int) -> Sequence[Sequence[int]]:
-        """Which columns are on each line of a row: those for which there is no room are on the next one. `last` is what
-        the last one needs at most.
-        """
-        lines: list[list[int]] = [[]]
-        taken = 0
-        for number, width in enumerate(widths):
-            needed = min(width, last) if number == len(widths) - 1 else width
-            if lines[-1] and taken + needed > self.width:
-                lines.append([])
-                taken = indent
-            lines[-1].append(number)
-            taken += width + len(GAP)
-        return lines
 
     def _value(self, text: str, column: int) -> str:
         """What a line has room for of a value that begins in this column."""

@@ -102,7 +102,6 @@ def test_init_in_an_empty_folder_makes_an_application_whose_tests_pass(empty: Ap
     (empty.folder / "hook.json").write_text(json.dumps({"id": 7, "data": {"text": 'é "q" & {$x} #end'}}))
     of_body = ("--key", "$.id", "--payload", "$.data", "--example", "hook.json")
     assert empty.once("new", "take-hook", "--http", "/hooks/paid", *of_body).code == 0
-    assert empty.once("show", "--draw", "machine.svg").code == 0 and "ExecuteBusinessLogic" in empty.text("machine.svg")
     told = yaml.safe_load(empty.once("env", "--openapi").out)
     schema = json.loads(empty.text("functions/send_invoice/schema.json"))
     assert payload_of(told, "send-invoice") == {name: each for name, each in schema.items() if name != "$schema"}

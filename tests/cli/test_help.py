@@ -35,7 +35,7 @@ def test_help_names_no_type_of_python_and_a_short_option_asks_for_it(command: st
     assert not re.search(r"<[a-z]", rest), "such as <list[str]>"
 
 
-@pytest.mark.parametrize(("command", "arguments"), [("run", "EVENT..."), ("show", "[ID|ARN]"), ("resolve", "ID")])
+@pytest.mark.parametrize(("command", "arguments"), [("run", "EVENT..."), ("retry", "[ID]"), ("resolve", "ID")])
 def test_usage_names_the_arguments(command: str, arguments: str) -> None:
     assert told(command, "-h").out.splitlines()[0] == f"Usage: once {command} [OPTIONS] {arguments}"
 
@@ -96,10 +96,3 @@ def test_a_command_waits_for_no_other() -> None:
     assert not [
         name for name in imported_by('app("ls")') if name.startswith(("oncekit.cli.here", "oncekit.cli.doctor"))
     ]
-
-
-def test_a_drawing_waits_for_no_cloud(tmp_path: Path) -> None:
-    drawn = tmp_path / "drawn.svg"
-    program = f"sys.argv = ['once', 'show', '--draw', {str(drawn)!r}]\ntry:\n    main()\nexcept SystemExit:\n    pass"
-    assert not {"moto", "werkzeug", "awslambdaric"} & imported_by(program)
-    assert drawn.read_text().startswith("<svg")

@@ -90,7 +90,6 @@ def shows(operator: Watched) -> None:
     _quarantined(operator, LARGE)
     with logged(operator, [(0, own("printed"))]):
         operator.watch("show", ID)
-    operator.watch("show", ID, "--draw", "-")
 
 
 def retries(operator: Watched) -> None:

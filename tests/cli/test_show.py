@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,23 +137,12 @@ def test_execution_that_is_not_there_is_a_line(operator: Operator, about: str) -
     assert done.code == 2 and len(done.err.splitlines()) == 1
 
 
-def test_picture_has_the_path_of_an_id_or_an_execution(operator: Operator, tmp_path: Path) -> None:
-    ended = operator.cloud.run(operator.request())
-    for about, file in ((ID, "run.svg"), (ended.arn, "second.svg")):
-        done = operator.once("show", about, "--draw", str(tmp_path / file))
-        assert (done.code, done.out) == (0, "") and "5 steps on the path" in done.err
-        assert "AcquireLock" in (tmp_path / file).read_text()
-    assert operator.once("show", ID, "--draw", "/none/x.svg").code == 2
-    assert "`once ls`" in operator.once("show").err
-
-
-def test_fast_execution_has_no_picture_but_a_reason_and_where_to_look(operator: Operator) -> None:
+def test_fast_execution_has_no_path_but_a_reason_and_where_to_look(operator: Operator) -> None:
     ended = operator.cloud.run(operator.request(), lane="fast")
-    for about in (ID, ended.arn):
-        done = operator.once("show", about, "--draw", "-")
-        assert done.code == 2 and done.out == "" and len(done.err.splitlines()) == 1
-        assert "Express executions keep no history" in done.err
-        assert ended.arn in done.err and "`once show ID`" in done.err
+    done = operator.once("show", ended.arn)
+    assert done.code == 2 and done.out == "" and len(done.err.splitlines()) == 1
+    assert "Express executions keep no history" in done.err
+    assert ended.arn in done.err and "`once show ID`" in done.err
 
 
 def test_in_once_up_the_terminal_shows_the_path_of_what_has_ended() -> None:

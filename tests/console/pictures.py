@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/console.md: `make pictures`. Nothing is taken where no browser is."""
+"""Draws the state machines, and takes the pictures of docs/console.md where a browser is: `make pictures`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from scenario import charge
 from oncekit.cli.here.chosen_faults import fault_of
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
+from oncekit.console.picture import picture
 from oncekit.console.server.app import ConsoleServer
 from oncekit.local import LocalCloud, VirtualClock
+from oncekit.local.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
 WIDTH, HEIGHT = 1280, 800
@@ -63,8 +65,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--to", type=Path, required=True)
     folder: Path = parser.parse_args().to
+    definitions = rendered_definitions(ROOT / "template.yaml")
+    for file, machine in (("state-machine.svg", "operation"), ("fast-lane.svg", "fast")):
+        (folder / file).write_text(picture(definitions[machine], None, f"State machine {machine}"))
     if (browser := installed_browser()) is None:
-        print(f"no browser is here ({', '.join(BROWSERS)}): no picture was taken; `make browser` installs one")
+        print(f"no browser is here ({', '.join(BROWSERS)}): none of the console; `make browser` installs one")
         return
     with LocalCloud(ROOT / "template.yaml", clock=VirtualClock()) as cloud:
         cloud.add_function("ask-somebody", Path(__file__).parent / "functions" / "asking")

@@ -6,12 +6,11 @@ lane: its lease lasts longer than its execution and its function can, so when it
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from shlex import quote
 from typing import Any
 
-from oncekit.cli.deployed.records import OPERATOR, Record, find
+from oncekit.cli.deployed.records import OPERATOR, Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.console.events import iso
 from oncekit.console.requests import id_in
@@ -61,18 +60,14 @@ def where_its_path_is(stack: Stack, execution: str) -> str:
 def run_of_owner(stack: Stack, record: Record) -> Run:
     """The run of a record's owner. Raises Problem where there is none of this stack's, or none that can be read."""
     owner: str = record["owner"]
-    run = _run_on_arn(stack, owner)
+    run = run_on(stack, owner)
     if id_in(run.input or "") != record["id"]:  # a function may have written any owner
         raise Problem(f"{record['id']}: its record names an owner that has another request: {owner}")
     return run
 
 
-def run_on(stack: Stack, about: str) -> Run:
-    """The run of an id's owner, or of an ARN. Raises Problem."""
-    return _run_on_arn(stack, about) if about.startswith("arn:") else run_of_owner(stack, find(stack, about))
-
-
-def _run_on_arn(stack: Stack, execution: str) -> Run:
+def run_on(stack: Stack, execution: str) -> Run:
+    """The run of an ARN. Raises Problem where it is none of this stack's, or is gone."""
     if fast := stack.fast_execution(execution):
         raise Problem(
             f"{fast}: it is an execution of the fast lane. Express executions keep no history, so nobody can say "
@@ -91,12 +86,6 @@ def _run_on_arn(stack: Stack, execution: str) -> Run:
 def events_of(client: Any, execution: str) -> Sequence[dict[str, Any]]:
     pages = client.get_paginator("get_execution_history").paginate(executionArn=execution)
     return [event for page in pages for event in page["events"]]
-
-
-def definition_of(stack: Stack, run: Run) -> Any:
-    """The definition that the execution was started with, parsed: the machine may have another one by now."""
-    described = stack.client("stepfunctions").describe_state_machine_for_execution(executionArn=run.arn)
-    return json.loads(described["definition"])
 
 
 def as_json(run: Run) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`once show`: all that is known of one id, and what to do next; or a picture of it."""
+"""`once show`: all that is known of one id, and what to do next."""
 
 from __future__ import annotations
 
@@ -9,22 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli import drawing
-from oncekit.cli.deployed import executions
 from oncekit.cli.deployed.executions import LEASE_OVER, MAY_RUN
 from oncekit.cli.deployed.facts import inspect
 from oncekit.cli.deployed.listing import since
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.records import RELEASED, Record
 from oncekit.cli.deployed.session import Place
-from oncekit.cli.drawing import Draw
-from oncekit.cli.options import Json, Profile, Region, StackName, Template, chosen_lane
+from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Attempts
-from oncekit.cli.template import find_template
 from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.local.lanes import FAST, FULL
-from oncekit.problem import Problem
 
 IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
 MOST_LINES = 40
@@ -32,19 +27,13 @@ MOST_LINES = 40
 MOST_FAILURES = 10
 
 About = Annotated[
-    str | None,
+    str,
     typer.Argument(metavar="ID|ARN", help="An id, tenant#operation#idempotencyKey, or the ARN of an execution."),
 ]
 
 
 def show(
-    about: About = None,
-    draw: Draw = None,
-    lane: Annotated[
-        str | None,
-        typer.Option("--lane", metavar="LANE", help="With --draw alone: the lane's state machine, fast or full."),
-    ] = None,
-    template: Template = None,
+    about: About,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
@@ -57,31 +46,19 @@ def show(
     state. For the ARN of an execution, the same about the id of its request, with the path of that execution.
 
     An owner in the fast lane cannot be looked up. Its status comes from the record: MAY_RUN until its lease is over,
-    LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path: --draw refuses it.
+    LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path.
 
     An attempt is found by the request id of its invocation. Where nothing has kept that, as of an attempt that crashed
     in the fast lane, the command that shows everything which was logged at that time is printed.
-
-    With --draw alone, the state machine of the template in this folder is drawn.
 
     JSON: {id, summary, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
     execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId,
     stream, lines: [{at, text}]}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input,
     output, errors}, `at` is in epoch ms.
     """
-    if about is None:
-        if draw is None:
-            raise Problem("give an id, or the ARN of an execution; `once ls` lists open operations")
-        shown = chosen_lane(lane) or FULL
-        drawing.draw(draw, drawing.definition_of(find_template(template), shown), shown)
-        return 0
     with on_stack(Place(stack, profile, region), about) as there:
-        if draw is None:
-            known = inspect(there, about)
-            return answered(known, as_json, *lines(known, there.now()))
-        run = executions.run_on(there, about)
-        drawing.draw(draw, executions.definition_of(there, run), FULL, run, run.name)
-        return 0
+        known = inspect(there, about)
+        return answered(known, as_json, *lines(known, there.now()))
 
 
 def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from oncekit import application
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.here.ledger import TABLE
 from oncekit.cli.template import find_template
 from oncekit.cli.terminal import tell
+
+SAMPLE = "ProviderLedgerTable"
+"""What only a template with the sample's operations has."""
 
 
 def demo() -> int:
@@ -39,7 +41,7 @@ def demo() -> int:
 def stage() -> Path:
     """The template that the story is played on: it needs the sample's operations, which an own application has not."""
     path = find_template(None)
-    if TABLE in path.read_text(encoding="utf-8", errors="replace"):
+    if SAMPLE in path.read_text(encoding="utf-8", errors="replace"):
         return path
     tell(f"{path} is another application: this is the sample application that comes with once.")
     return application.folder() / application.TEMPLATE

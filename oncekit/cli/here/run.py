@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import ExitStack
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 HANDED_OVER = "first-"
 """How the names of executions begin that the fast lane starts in the full lane."""
-GLANCE_S = 0.05
-"""How often an execution is looked at: the delay that a person does not notice, also of an interrupt."""
 
 Events = Annotated[list[str], typer.Argument(metavar="EVENT", help="Request files (JSON); - reads standard input.")]
 Times = Annotated[int, typer.Option("--times", metavar="N", min=1, max=1000, help="Repeat each request N times.")]
@@ -85,17 +84,9 @@ def _follow(cloud: LocalCloud, arn: str, quiet: bool) -> Execution:
     from oncekit.cli.paper import Paper
 
     paper = Paper(error=True, quiet=quiet)
-    while (ended := _ended(cloud, arn)) is None:
-        continue
+    ended = cloud.wait(arn, TIMEOUT_MAX)
     paper.path(f"{shown_name(arn)}  ", ended.states, f"{mark(ended)} {outcome(ended)}", end_style=COLOURS[mark(ended)])
     return ended
-
-
-def _ended(cloud: LocalCloud, arn: str) -> Execution | None:
-    try:
-        return cloud.wait(arn, GLANCE_S)
-    except TimeoutError:
-        return None
 
 
 def _handed_over(cloud: LocalCloud) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncekit.cli.here import ledger
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import Paper
 from oncekit.local import Execution
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
 MOST_ROWS = 3
+TABLE = "ProviderLedgerTable"
+FOLDER = Path(__file__).with_name("without_once")
+WITHOUT_ONCE = "charge-without-once"
+
+Row = Mapping[str, Any]
+"""A time that money moved, as DynamoDB has it."""
 
 
 class Telling:
@@ -51,15 +58,41 @@ class Telling:
 
         What that calls its charges is made at random, and says nothing.
         """
-        with_once = ledger.rows(cloud, deliveries[0]["orderId"])
-        without = ledger.rows_without_once(cloud, deliveries, crashes)
-        left = [f"{row['chargeId']['S']}  {ledger.money(row)}" for row in with_once]
-        right = [ledger.money(row) for row in without]
-        if (more := len(right) - MOST_ROWS) > 1:
-            right[MOST_ROWS:] = [f"and {more} more"]
+        with_once = charges(cloud, deliveries[0]["orderId"])
+        without = [_money(row) for row in _charges_without_once(cloud, deliveries, crashes)]
+        left = [f"{row['chargeId']['S']}  {_money(row)}" for row in with_once]
+        is_wrong = len(without) > 1
+        if (more := len(without) - MOST_ROWS) > 1:
+            without[MOST_ROWS:] = [f"and {more} more"]
         head = "ledger with Once"
         width = max(map(len, (head, *left)))
         self._paper.line(f"  {head:<{width}}  without Once", "bold")
-        for one, other in zip_longest(left, right, fillvalue=""):
+        for one, other in zip_longest(left, without, fillvalue=""):
             self._paper.line(f"  {one:<{width}}  ", "green", end="")
-            self._paper.line(other, "red" if len(without) > 1 else "")
+            self._paper.line(other, "red" if is_wrong else "")
+
+
+def charges(cloud: LocalCloud, order: str) -> list[Row]:
+    """The provider's ledger of an order."""
+    rows = cloud.client("dynamodb").scan(TableName=cloud.resources[TABLE])["Items"]
+    found = [row for row in rows if row["orderId"]["S"] == order]
+    return sorted(found, key=lambda row: (int(row["amount"]["N"]), row["chargeId"]["S"]))
+
+
+def _charges_without_once(cloud: LocalCloud, deliveries: Sequence[Mapping[str, Any]], crashes: int) -> list[Row]:
+    """The ledger when a plain function is called for each delivery of a payload; it dies in the first of them."""
+    from oncekit.local.once_cloud import PREFIX
+
+    function = f"{PREFIX}{WITHOUT_ONCE}"
+    if function not in cloud.functions.functions:
+        environment = {"LEDGER_TABLE": cloud.resources[TABLE]}
+        cloud.add_function(WITHOUT_ONCE, FOLDER, timeout=30, environment=environment)  # no crash but the one asked for
+    order = f"{deliveries[0]['orderId']} without Once, {len(cloud.invocations(WITHOUT_ONCE))}"
+    for number, payload in enumerate(deliveries):
+        event = {**payload, "orderId": order, "crash": number < crashes}
+        cloud.functions.invoke(FunctionName=function, Payload=json.dumps(event))
+    return charges(cloud, order)
+
+
+def _money(row: Row) -> str:
+    return f"{int(row['amount']['N']) / 100:.2f} {row['currency']['S']}"
