@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+
 from oncekit.console.json_text import members_of
 from oncekit.console.picture import SIGNS
-from oncekit.console.run import RUNNING, Run
-from oncekit.console.summary import Part
+from oncekit.console.run import RUNNING, Run, Visit
+from oncekit.console.summary import WORK, Part, attempt_of
 
-SHOWN = 12
-"""States of a long run that are shown at its beginning, and at its end."""
+LONG = 16
+"""States; of a longer run what is repeated is folded up."""
 
 
 def kind_and_outcome(run: Run, part: Part) -> tuple[str, str]:
@@ -32,9 +36,29 @@ def sign_of(kind: str) -> str:
 _SIGNS = {str(outcome): sign for outcome, sign in SIGNS.items()} | {"replayed": "↻"}
 
 
-def folded(run: Run) -> tuple[int, int, int] | None:
-    """What of a long run is folded up: from and to which state, and how many attempts are among them."""
-    first, last = SHOWN, len(run.visits) - SHOWN
-    if last - first < SHOWN // 2:
-        return None
-    return first, last, sum(each.state == "ExecuteBusinessLogic" for each in run.visits[first:last])
+@dataclass(frozen=True)
+class Stretch:
+    """States that follow each other; with a title where they are folded up."""
+
+    title: str
+    visits: Sequence[Visit]
+
+
+def stretches(run: Run) -> list[Stretch]:
+    """The states of a run; of a long one, each attempt that failed is folded up with the wait after it."""
+    rounds: list[list[Visit]] = []
+    for visit in run.visits:
+        if not rounds or visit.state in (WORK, "ReadRecord") or rounds[-1][-1].type == "Wait":
+            rounds.append([])
+        rounds[-1].append(visit)
+    groups = groupby(rounds, _title if len(run.visits) > LONG else lambda _: "")
+    return [Stretch(title, list(chain.from_iterable(some))) for title, some in groups]
+
+
+def _title(visits: Sequence[Visit]) -> str:
+    first, last = visits[0], visits[-1]
+    if last.type != "Wait" or last.exited_at is None:
+        return ""
+    if first.state == WORK and first.failures:
+        return f"Attempt {attempt_of(first)} failed ({first.failures[-1].error})"
+    return "Waited for the owner" if last.state == "WaitForOwner" else ""

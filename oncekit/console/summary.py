@@ -127,7 +127,7 @@ def error_of(cause: str | None, name: str | None = None) -> str:
 
 
 def _of_owner(run: Run, states: Mapping[str, Visit]) -> Iterator[str]:
-    starts = [(_number(each, n), each) for n, each in enumerate(run.visits) if each.state == WORK]
+    starts = [(attempt_of(each), each) for each in run.visits if each.state == WORK]
     failed = [(number, each) for number, each in starts if each.failures and each.outcome in ("caught", "failed")]
     last_failed = bool(failed) and failed[-1] == starts[-1]
     if told := failed[: -1 if last_failed else None]:
@@ -155,9 +155,10 @@ def _of_owner(run: Run, states: Mapping[str, Visit]) -> Iterator[str]:
         yield f"The execution failed in {run.visits[-1].state} ({error_of(run.cause, run.error)})."
 
 
-def _number(visit: Visit, place: int) -> int:
+def attempt_of(visit: Visit) -> int:
+    """The number of an attempt, as business logic was told, over all owners."""
     payload = members_of(visit.attempts[-1].parameters).get("Payload") if visit.attempts else None
-    return int(payload.get("attempt", 1)) if isinstance(payload, dict) else place
+    return int(payload.get("attempt", 1)) if isinstance(payload, dict) else 1
 
 
 def _attempts(numbers: Sequence[int]) -> str:

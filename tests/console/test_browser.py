@@ -144,16 +144,6 @@ def test_the_path_can_be_read_at_once_and_the_whole_graph_is_there_when_asked(pa
     page.wait_for_selector('.picture >> text="WaitForOwner"')
     page.click("text=The path alone")
     page.wait_for_selector(".picture svg")
-    page.set_viewport_size({"width": 360, "height": 800})
-    page.reload()
-    # Where the path begins is seen first.
-    page.wait_for_function(
-        """() => {
-          const [pan, first] = [".pan", ".picture a[href='#visit-1']"].map(each =>
-            document.querySelector(each).getBoundingClientRect());
-          return pan.left < first.left && first.left < pan.right;
-        }"""
-    )
 
 
 def test_from_a_key_to_the_execution_that_had_the_effect_in_two_clicks(page: Page) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from scenario import charge
+from scenario import charge, dies
 from visitor import Visitor, record_at, run_at
 
 from oncekit.cli.here.console import LocalActions
@@ -130,11 +130,21 @@ def test_a_run_of_the_fast_lane_is_shown_too(cloud: LocalCloud, visitor: Visitor
     assert "ReadRecord" in page and page.count('<li id="visit-') == len(ended.states)
 
 
-def test_a_long_run_is_folded_in_its_middle(cloud: LocalCloud, visitor: Visitor) -> None:
+def test_each_failed_attempt_of_a_long_run_is_folded_up(cloud: LocalCloud, visitor: Visitor) -> None:
     with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=range(1, 8))):
         ended = cloud.run(charge())
     page = visitor.get(run_at(ended.arn)).text
-    assert "9 more states, 2 attempts among them" in page and page.count('<li id="visit-') == len(ended.states)
+    assert re.findall(r'<span class="name">(Attempt .*?) <', page) == [
+        f"Attempt {number} failed (Lambda.UnknownException)" for number in range(1, 8)
+    ]
+    assert page.count('<li id="visit-') == len(ended.states)
+
+
+def test_the_waits_of_a_duplicate_are_folded_up_as_one(cloud: LocalCloud, visitor: Visitor) -> None:
+    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic")):
+        cloud.run(charge())
+    waited = cloud.run(charge(onConflict="wait"))
+    assert visitor.get(run_at(waited.arn)).text.count("Waited for the owner") == 1, waited.states
 
 
 def test_a_state_shows_no_empty_variables_and_its_log_no_metrics(cloud: LocalCloud, visitor: Visitor) -> None:

@@ -132,7 +132,7 @@ def _shape(kind: str, box: Box) -> str:
 
 def _badge(kind: str, label: str, x: float, y: float) -> str:
     """In a corner of a box."""
-    half = max(9, len(label) * 3.6 + 4)
+    half = max(9, len(label) * 3.6 + 6)
     return (
         f'<g class="badge {kind}"><rect x="{x - half:.0f}" y="{y - 9:.0f}" width="{2 * half:.0f}" height="18" rx="9"/>'
         f'<text x="{x:.0f}" y="{y + 4:.0f}">{_text(label)}</text></g>'

@@ -165,12 +165,6 @@ async function copy(button, text) {
   try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { button.textContent = "Not copied"; }
   setTimeout(() => { button.textContent = said; }, 1200);
 }
-function toFirst() {
-  const pan = one(".pan"), first = one('.picture a[href="#visit-1"]');
-  if (!first) return;
-  const [there, here] = [first, pan].map(each => each.getBoundingClientRect());
-  pan.scrollBy(there.x + there.width / 2 - here.x - here.width / 2, there.y - here.y - 60);
-}
 const clicks = {
   "[data-copy]": target => copy(target, one("pre", target.closest(".said")).textContent),
   "[data-back]": (target, event) => {
@@ -228,7 +222,6 @@ function wake(within = document) {
 }
 
 wake();
-toFirst();
 if (part) {
   listen(part.dataset.live);
   setInterval(() => { if (one("[data-ticks], .status.running", part)) refresh(); }, 1000);

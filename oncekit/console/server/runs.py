@@ -11,7 +11,7 @@ from oncekit.console.picture import picture_in_page
 from oncekit.console.requests import id_in
 from oncekit.console.rows import Unknown
 from oncekit.console.run import RUNNING
-from oncekit.console.run_view import folded, kind_and_outcome
+from oncekit.console.run_view import kind_and_outcome, stretches
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.summary import of_one, part_of
 from oncekit.local.lanes import lane_of
@@ -37,7 +37,7 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         told=of_one(part),
         picture=Markup(picture_in_page(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
         whole=whole,
-        folded=folded(found),
+        stretches=stretches(found),
         others=len(console.source.rows(id)) - 1 if id else 0,
         is_running=found.status == RUNNING,
         lane=lane_of(arn),
