@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from commands import Done, KeptSession, Sessions, once
-from kept_answers import KeptAnswers
 
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack, connect
@@ -45,8 +44,7 @@ class Commands:
 class Operator(Commands):
     """Gives commands; something else may happen just before, or just after, one of their calls."""
 
-    _kept = KeptAnswers()
-    _sessions = Sessions(_kept.describe_stacks)
+    _sessions = Sessions()
 
     def __init__(self, cloud: LocalCloud, folder: Path) -> None:
         self.cloud = cloud
@@ -114,7 +112,6 @@ class Operator(Commands):
         self._heard.callback(client.meta.events.unregister, event, handler)
 
     def open_session(self, place: Place) -> KeptSession:
-        self._kept.of(self.cloud.deployed)
         return self._sessions.at(place)
 
     @contextlib.contextmanager

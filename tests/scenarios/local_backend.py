@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from commands import Done, Sessions, once
-from kept_answers import KeptAnswers
 from scenarios.backend import TooLateError
 from scenarios.fast_lane import Look
 
@@ -29,14 +28,12 @@ class LocalBackend:
     look_seconds = 0.01
     receive_seconds = 0
     has_host_prefixes = False
-    _kept = KeptAnswers()
-    _sessions = Sessions(_kept.describe_stacks)
+    _sessions = Sessions()
 
     def __init__(self, cloud: LocalCloud) -> None:
         assert isinstance(cloud.clock, VirtualClock)
         self._cloud = cloud
         self._clock = cloud.clock
-        self._kept.of(cloud.deployed)
         self.stack: Stack = replace(connect(Place("once"), open_session=self._sessions.at), now=self._clock.now)
         self.function_seconds = self.stack.number("BusinessTimeoutSeconds")
 
