@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from botocore import useragent
 from botocore.loaders import create_loader
 from scenarios.options import (
     pytest_addoption,
@@ -18,7 +17,6 @@ from scenarios.options import (
     pytest_configure,
     pytest_terminal_summary,
 )
-from typer.main import get_command
 
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.once_cloud import PREFIX
@@ -57,20 +55,6 @@ def models_are_read_once() -> Iterator[None]:
     """The descriptions of services, megabytes of JSON: botocore reads them again for each session that is made."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("botocore.session.create_loader", functools.cache(create_loader))
-        # Each call composes the client's name anew, of parts that are the same in each.
-        patch.setattr(
-            useragent,
-            "sanitize_user_agent_string_component",
-            functools.cache(useragent.sanitize_user_agent_string_component),
-        )
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def commands_are_put_together_once() -> Iterator[None]:
-    """All commands with all their options: typer does it again for each command that is given."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("typer.main.get_command", functools.cache(get_command))
         yield
 
 
