@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.adoption.names import Operation
@@ -83,6 +84,13 @@ class OperationsTemplate(YamlFile):
 
     def is_named(self, parameter: str) -> bool:
         return f'{{"Ref": "{parameter}"}}' in json.dumps([self.value["Resources"], self.value.get("Conditions")])
+
+    def not_in(self, machine: Mapping[str, Any]) -> Iterator[str]:
+        """The parameters and the outputs of Once that it names, and that this template of Once does not have."""
+        given = sorted((self.at(*_SETTINGS) or {}).keys() - machine["Parameters"].keys())
+        yield from (f"the parameter {name} of Machine" for name in given)
+        used = set(re.findall(r'"Machine", "Outputs\.(\w+)"', json.dumps(self.value)))
+        yield from (f"Machine.Outputs.{name}" for name in sorted(used - machine["Outputs"].keys()))
 
     def _list(self, setting: str) -> list[Any]:
         """The entries of a list that Once takes as one text; none where it is not written as `once new` does."""

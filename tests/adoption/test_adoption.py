@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import runpy
 import subprocess
 from functools import partial
@@ -194,6 +195,15 @@ def test_the_roles_of_the_nested_template_hold(shop: Adopted, cloud: TestCloud) 
     finally:
         template.write_text(allowed)
         cloud.redeploy()
+
+
+def test_a_rule_starts_the_alias_and_its_dead_letter_queue_is_its_own(cloud: TestCloud) -> None:
+    made = {name.rpartition(".")[2]: each for name, each in cloud.deployed.resources.items()}
+    rule, policy = made["BillCustomerRule"], made["BillCustomerEventsDeadLetterQueuePolicy"].properties
+    assert [each["Arn"].rpartition(":")[2] for each in rule.properties["Targets"]] == ["live"]
+    assert ':live","input"' in re.sub(r"[\\ ]", "", json.dumps(made["ChargeFeeApi"].properties["Body"]))
+    [allowed] = policy["PolicyDocument"]["Statement"]
+    assert allowed["Condition"] == {"ArnEquals": {"aws:SourceArn": rule.attributes("Arn")}}
 
 
 def written(shop: Adopted, name: str) -> dict[str, Any]:

@@ -253,6 +253,15 @@ def test_an_upgrade_takes_away_what_the_new_version_has_no_more(foreign: Applica
     assert not (foreign.folder / "once/functions/gone.py").exists()
 
 
+def test_an_upgrade_names_what_the_users_file_asks_for_and_the_new_version_lacks(foreign: Application) -> None:
+    foreign.once("init")
+    mine = foreign.text("once/operations.yaml").replace("Examples:", 'Former: "1"\n        Examples:')
+    (foreign.folder / "once" / "operations.yaml").write_text(mine.replace("Outputs.StateMachineArn", "Outputs.GoneArn"))
+    told = foreign.once("init", "--upgrade").err
+    assert "names the parameter Former of Machine, which this Once does not have" in told
+    assert "names Machine.Outputs.GoneArn, which" in told and told.count("is yours") == 2
+
+
 @pytest.mark.parametrize("record", ["{", "[]", '{"version": "1"}'])
 def test_a_record_that_cannot_be_read_is_a_problem(foreign: Application, record: str) -> None:
     foreign.once("init")

@@ -20,7 +20,7 @@ from once.settings import settings
 
 ROOT = Path(__file__).parents[2]
 Event = dict[str, Any]
-TABLES = {"IdempotencyTable": "id", "ledger": "chargeId", "orders": "orderId", "stock": "sku"}
+TABLES = {"IdempotencyTable": "id", "ledger": "chargeId", "orders": "orderId", "prices": "sku", "stock": "sku"}
 OWNER = "arn:aws:states:us-east-1:123456789012:execution:Operation:one"
 
 # A busy machine is no fault of the code; a failure prints what repeats it.

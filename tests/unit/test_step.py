@@ -399,6 +399,15 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match="'place' has two actions on one item in stock"):
             attempt().step("place", write)
 
+    def test_one_key_in_two_tables_is_two_items(self, attempt: Attempt, rows: Rows) -> None:
+        def write(step: Step) -> JSON:
+            step.put("stock", {"sku": "mug"})
+            step.put("prices", {"sku": "mug"})
+            return None
+
+        attempt().step("place", write)
+        assert rows("stock") == rows("prices") == [{"sku": {"S": "mug"}}]
+
     def test_two_actions_on_one_item_that_only_dynamodb_can_tell(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:
             step.put("stock", {"sku": "mug", "sold": 1})

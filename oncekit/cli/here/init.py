@@ -59,6 +59,10 @@ def _start(template: Path | None) -> int:
 
 def _upgrade(template: Path | None) -> int:
     from oncekit.adoption import folder
+    from oncekit.adoption.inside import check_inside
+    from oncekit.adoption.operations_template import OperationsTemplate
+    from oncekit.adoption.yaml_file import YamlFile
+    from oncekit.application import TEMPLATE
 
     there = _folder(template)
     if not folder.is_ours(there):
@@ -74,6 +78,9 @@ def _upgrade(template: Path | None) -> int:
     for name in changes:
         say(f"{folder.NAME}/{name}")
     tell(f"{len(changes)} files are new, changed or gone." if changes else "Nothing to upgrade.")
+    check_inside(there.parent, there / folder.OPERATIONS)
+    for each in OperationsTemplate(there / folder.OPERATIONS).not_in(YamlFile(there / TEMPLATE).value):
+        tell(f"{there / folder.OPERATIONS} is yours, and names {each}, which this Once does not have: change it")
     return 0
 
 
