@@ -6,7 +6,17 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-APPLICATION = ("template.yaml", "samconfig.toml", "api", "operations", "examples", "statemachine", "functions", "shared", "events")
+APPLICATION = (
+    "template.yaml",
+    "samconfig.toml",
+    "api",
+    "operations",
+    "examples",
+    "statemachine",
+    "functions",
+    "shared",
+    "events",
+)
 
 
 class WithApplication(build_py):

@@ -7,7 +7,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +28,7 @@ from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.api import LambdaApi
 from oncekit.local.loopback import Loopback
 from oncekit.local.moto_resources import count_items, count_messages, empty_everything
-from oncekit.local.patching import when_asked
+from oncekit.local.patching import Change, replaced, when_asked
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_start import import_interpreter, without_collections
@@ -124,7 +124,7 @@ class Cloud:
         self._repeats = Repeats()
         kept_in = beside(self._path)
         self._stack.enter_context(install(self.clock, self._service_calls, self._repeats, self._dice, kept_in))
-        self._stack.enter_context(aliases_of_state_machines())
+        self._stack.enter_context(replaced(*aliases_of_state_machines()))
         self._exchange = Exchange(self.clock, self._service_calls.direct, self.permissions, self._events)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
@@ -141,7 +141,7 @@ class Cloud:
         """What answers a request at the endpoint; the test kit stands before it."""
         return application
 
-    def _describing(self) -> AbstractContextManager[None]:
+    def _describing(self) -> list[Change]:
         return answering(lambda: self.outputs, lambda: self.parameters, lambda: self.deployed.resources)
 
     # ---- what is there ----

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
+
+Change = tuple[Any, str, Any]
+"""Owner, name and new value of an attribute."""
 
 _MISSING = object()
 
 
 @contextmanager
-def replaced(*changes: tuple[Any, str, Any]) -> Iterator[None]:
-    """Set `(owner, attribute, value)` each, and put back what was there, newest first."""
+def replaced(*changes: Change) -> Iterator[None]:
+    """Make changes, and put back what was there, newest first."""
     before = []
     try:
         for owner, name, value in changes:
@@ -28,8 +31,8 @@ def replaced(*changes: tuple[Any, str, Any]) -> Iterator[None]:
 
 
 @contextmanager
-def when_asked(answering: Callable[[], AbstractContextManager[None]], *names: str) -> Iterator[None]:
-    """Opens `answering` when moto is first asked for a service by one of its names: importing one can take a second."""
+def when_asked(answering: Callable[[], Iterable[Change]], *names: str) -> Iterator[None]:
+    """Makes changes when moto is first asked for a service by one of its names: importing one can take a second."""
     from moto import backends
 
     theirs, lock, opened = backends.get_backend, threading.Lock(), ExitStack()
@@ -39,7 +42,7 @@ def when_asked(answering: Callable[[], AbstractContextManager[None]], *names: st
         nonlocal asked
         with lock:
             if name in names and not asked:
-                opened.enter_context(answering())
+                opened.enter_context(replaced(*answering()))
                 asked = True
         return theirs(name)
 

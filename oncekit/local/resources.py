@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 STACK = "once"
 """The name of the stack that a template is deployed as: AWS::StackName, and the beginning of the names made here."""
@@ -111,8 +110,7 @@ def moto_model(kind: str) -> Any:
     return get_model_map().get(kind)
 
 
-@contextmanager
-def aliases_of_state_machines() -> Iterator[None]:
+def aliases_of_state_machines() -> list[Change]:
     """An alias, and the version that it points at, are the machine as it is now: to start it and to look at it."""
     from moto.stepfunctions.models import StateMachineAlias, StepFunctionBackend
 
@@ -125,11 +123,10 @@ def aliases_of_state_machines() -> Iterator[None]:
         machine, name = describe(self, _unqualified(arn)).arn, arn.rpartition(":")[2]
         return StateMachineAlias(name, machine, [{"stateMachineVersionArn": f"{machine}:1", "weight": 100}], None)
 
-    with replaced(
+    return [
         (StepFunctionBackend, "describe_state_machine", describe_state_machine),
         (StepFunctionBackend, "describe_state_machine_alias", describe_state_machine_alias),
-    ):
-        yield
+    ]
 
 
 def _unqualified(arn: str) -> str:

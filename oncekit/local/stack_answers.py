@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 from oncekit.local.resources import STACK, Deployed
 
 Values = Callable[[], Mapping[str, str]]
 
 
-@contextmanager
-def answering(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> Iterator[None]:
+def answering(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> list[Change]:
     """While it is open, moto describes this stack, and says of any other that it does not exist."""
     from moto.cloudformation.exceptions import ValidationError
     from moto.cloudformation.responses import CloudFormationResponse
@@ -57,8 +55,7 @@ def answering(outputs: Values, parameters: Values, resources: Callable[[], Mappi
         }
         return ActionResult({"Stacks": [stack]})
 
-    with replaced(
+    return [
         (CloudFormationResponse, "describe_stacks", describe_stacks),
         (CloudFormationResponse, "list_stack_resources", list_stack_resources),
-    ):
-        yield
+    ]

@@ -1,6 +1,6 @@
 """moto's Step Functions interpreter, patched to behave as AWS does.
 
-Each module patches one thing and says what AWS does; `install` applies all patches, and undoes them at the end.
+Each module changes one thing and says what AWS does; `install` makes all changes, and undoes them at the end.
 
     values.py              JSON values as the JSONata engine wants them
     javascript.py          numbers, strings and regular expressions as JavaScript has them
@@ -26,10 +26,12 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from oncekit.local.patching import replaced
 
 if TYPE_CHECKING:
     from oncekit.local.clock import Clock
@@ -80,25 +82,27 @@ def install(
         tasks,
         timing,
     )
+    from oncekit.local.engine.expression import strict_syntax
 
     chance = dice or random.Random(0)  # noqa: S311 jitter, no secret
-    with ExitStack() as patched:
-        for each in (
-            _deep_recursion(runs.RECURSION_LIMIT),
-            limits.patch(),
-            jsonata.patch(clock, chance),
-            states.patch(),
-            services.patch(service_calls),
-            tasks.patch(service_calls, chance),
-            maps.patch(),
-            timing.patch(clock),
-            history.patch(clock),
-            runs.patch(),
-            executions.patch(clock, repeats),
-            programs.patch(kept_in),
-            dynamodb.patch(clock),
-        ):
-            patched.enter_context(each)
+    with (
+        _deep_recursion(runs.RECURSION_LIMIT),
+        strict_syntax(),
+        executions.patch(clock, repeats),
+        replaced(
+            *limits.changes(),
+            *jsonata.changes(clock, chance),
+            *states.changes(),
+            *services.changes(service_calls),
+            *tasks.changes(service_calls, chance),
+            *maps.changes(),
+            *timing.changes(clock),
+            *history.changes(clock),
+            *runs.changes(),
+            *programs.changes(kept_in),
+            *dynamodb.changes(clock),
+        ),
+    ):
         yield
 
 

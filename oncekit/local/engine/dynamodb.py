@@ -17,8 +17,7 @@ from __future__ import annotations
 import json
 import operator
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -27,7 +26,7 @@ from moto.dynamodb.exceptions import DynamodbException
 from moto.dynamodb.responses import DynamoHandler
 
 from oncekit.local.clock import Clock
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 DYNAMODB_LOCK = threading.RLock()
 """Held for every call of DynamoDB."""
@@ -50,16 +49,27 @@ class IdempotentParameterMismatch(DynamodbException):
         )
 
 
-@contextmanager
-def patch(clock: Clock) -> Iterator[None]:
-    with _atomic(), _conditions(), _tokens(clock):
-        yield
+_OPERATORS: list[tuple[type, Callable[[Any, Any], bool]]] = [
+    (comparisons.OpEqual, operator.eq),
+    (comparisons.OpNotEqual, operator.ne),
+    (comparisons.OpLessThan, operator.lt),
+    (comparisons.OpLessThanOrEqual, operator.le),
+    (comparisons.OpGreaterThan, operator.gt),
+    (comparisons.OpGreaterThanOrEqual, operator.ge),
+]
 
 
-@contextmanager
-def _tokens(clock: Clock) -> Iterator[None]:
-    transact = DynamoHandler.transact_write_items
+def changes(clock: Clock) -> list[Change]:
+    transact, call_action, between = (
+        DynamoHandler.transact_write_items,
+        DynamoHandler.call_action,
+        comparisons.FuncBetween.expr,
+    )
     forget_tokens()
+
+    def one_at_a_time(self: Any) -> Any:
+        with DYNAMODB_LOCK:
+            return call_action(self)
 
     def transact_write_items(self: Any) -> Any:
         token, items = self.body.get("ClientRequestToken"), json.dumps(self.body["TransactItems"], sort_keys=True)
@@ -73,47 +83,18 @@ def _tokens(clock: Clock) -> Iterator[None]:
             _done[token] = (clock.now(), items)
         return answer
 
-    with replaced((DynamoHandler, "transact_write_items", transact_write_items)):
-        yield
-
-
-@contextmanager
-def _atomic() -> Iterator[None]:
-    call_action = DynamoHandler.call_action
-
-    def one_at_a_time(self: Any) -> Any:
-        with DYNAMODB_LOCK:
-            return call_action(self)
-
-    with replaced((DynamoHandler, "call_action", one_at_a_time)):
-        yield
-
-
-# ---- conditions ----
-
-_OPERATORS: list[tuple[type, Callable[[Any, Any], bool]]] = [
-    (comparisons.OpEqual, operator.eq),
-    (comparisons.OpNotEqual, operator.ne),
-    (comparisons.OpLessThan, operator.lt),
-    (comparisons.OpLessThanOrEqual, operator.le),
-    (comparisons.OpGreaterThan, operator.gt),
-    (comparisons.OpGreaterThanOrEqual, operator.ge),
-]
-
-
-@contextmanager
-def _conditions() -> Iterator[None]:
-    between = comparisons.FuncBetween.expr
-
     def is_between(self: Any, item: Any) -> bool:
         try:
             return bool(between(self, item))
         except TypeError:
             return False
 
-    compared = [(kind, "expr", _comparison(compare)) for kind, compare in _OPERATORS]
-    with replaced(*compared, (comparisons.FuncBetween, "expr", is_between)):
-        yield
+    return [
+        (DynamoHandler, "call_action", one_at_a_time),
+        (DynamoHandler, "transact_write_items", transact_write_items),
+        (comparisons.FuncBetween, "expr", is_between),
+        *((kind, "expr", _comparison(compare)) for kind, compare in _OPERATORS),
+    ]
 
 
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:

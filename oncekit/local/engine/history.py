@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from moto.stepfunctions.exceptions import InvalidArn
@@ -12,7 +10,7 @@ from moto.stepfunctions.responses import StepFunctionResponse
 
 from oncekit.local.clock import Clock
 from oncekit.local.engine.expression import iso
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 
 class Abandoned(BaseException):
@@ -49,8 +47,7 @@ def continued(before: Any, after: Any) -> None:
     after.event_history_context.source_event_id = after.event_history_context.last_published_event_id = len(events)
 
 
-@contextmanager
-def patch(clock: Clock) -> Iterator[None]:
+def changes(clock: Clock) -> list[Change]:
     def add_event(
         self: Any,
         context: Any,
@@ -70,12 +67,11 @@ def patch(clock: Clock) -> Iterator[None]:
         return answer(self)
 
     answer = StepFunctionResponse.get_execution_history
-    with replaced(
+    return [
         (EventManager, "add_event", add_event),
         (EventManager, "get_event_history", get_event_history),
         (StepFunctionResponse, "get_execution_history", get_execution_history),
-    ):
-        yield
+    ]
 
 
 def check_is_standard(arn: str) -> None:

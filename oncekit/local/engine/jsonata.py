@@ -7,8 +7,6 @@ a function, the error is `States.QueryEvaluationError`, with an event that says 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from moto.stepfunctions.parser.api import EvaluationFailedEventDetails, HistoryEventType
@@ -20,10 +18,10 @@ from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison 
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from oncekit.local.clock import Clock
-from oncekit.local.engine.expression import Evaluator, strict_syntax
+from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.history import record
 from oncekit.local.engine.values import JSONataError
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 
 def _failure(env: Any, source: str, problem: str) -> FailureEventException:
@@ -44,8 +42,7 @@ def _failure(env: Any, source: str, problem: str) -> FailureEventException:
     return FailureEventException(event)
 
 
-@contextmanager
-def patch(clock: Clock, dice: random.Random) -> Iterator[None]:
+def changes(clock: Clock, dice: random.Random) -> list[Change]:
     evaluator = Evaluator(clock, dice)
 
     def eval_body(self: Any, env: Any) -> None:
@@ -61,8 +58,4 @@ def patch(clock: Clock, dice: random.Random) -> Iterator[None]:
         if not isinstance(env.stack[-1], bool):
             raise _failure(env, self.string_jsonata.expression, "returned an unsupported result type: not a boolean")
 
-    with (
-        strict_syntax(),
-        replaced((StringJSONata, "_eval_body", eval_body), (ConditionStringJSONata, "_eval_body", eval_condition)),
-    ):
-        yield
+    return [(StringJSONata, "_eval_body", eval_body), (ConditionStringJSONata, "_eval_body", eval_condition)]

@@ -8,8 +8,6 @@ that it does not match those two either is unconfirmed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
@@ -20,7 +18,7 @@ from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 MAX_BYTES = 262_144
 NOT_MATCHED_BY_ALL = {"States.DataLimitExceeded", "States.Runtime"}
@@ -58,16 +56,14 @@ def matches(error_equals: Any, error_name: str | None) -> bool:
     return "States.TaskFailed" in names and error_name not in NOT_MATCHED_BY_ALL | {"States.Timeout"}
 
 
-@contextmanager
-def patch() -> Iterator[None]:
+def changes() -> list[Change]:
     def is_within_size_quota(value: Any) -> bool:
         return is_within(text_of(value))
 
     def error_matches(self: Any, env: Any) -> None:
         env.stack.append(matches(self, env.stack.pop().error_name))
 
-    with replaced(
+    return [
         (ErrorEqualsDecl, "_eval_body", error_matches),
         (state_task_service, "is_within_size_quota", is_within_size_quota),
-    ):
-        yield
+    ]

@@ -8,15 +8,13 @@ not visible outside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from moto.stepfunctions.parser.api import HistoryEventType
 from moto.stepfunctions.parser.asl.component.common.error_name.error_name import ErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
-from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import inline_iteration_component
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.state_map import StateMap
 from moto.stepfunctions.parser.asl.component.state.exec.state_parallel.state_parallel import StateParallel
@@ -26,7 +24,8 @@ from oncekit.local.engine.history import Abandoned, record
 from oncekit.local.engine.limits import exceeded, is_within, text_of
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.engine.states import failure, hand_on
-from oncekit.local.patching import replaced
+from oncekit.local.engine.tasks import eval_state
+from oncekit.local.patching import Change
 
 
 class _OfIteration(FailureEventException):
@@ -112,12 +111,10 @@ def _refuse(_self: Any, env: Any) -> None:
     raise failure(env, StatesErrorNameType.StatesRuntime, "the local cloud does not run Parallel states")
 
 
-@contextmanager
-def patch() -> Iterator[None]:
-    with replaced(
+def changes() -> list[Change]:
+    return [
         (inline_iteration_component.InlineIterationComponent, "_eval_body", _iterate),
-        (StateMap, "_eval_state", ExecutionState._eval_state),  # as tasks.py has it
+        (StateMap, "_eval_state", eval_state),
         (StateMap, "failed_event", HistoryEventType.MapStateFailed),
         (StateParallel, "_eval_state", _refuse),
-    ):
-        yield
+    ]

@@ -10,15 +10,13 @@ from __future__ import annotations
 import functools
 import json
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser, ASLParserException
 
 from oncekit.local.kept_files import KeptFiles, makers
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 WORTH_KEEPING = 10_000
 """Characters of a definition. A shorter one is parsed as quickly as its file is found, and many of them would take the
@@ -26,8 +24,7 @@ places of the few that matter.
 """
 
 
-@contextmanager
-def patch(kept_in: Path | None) -> Iterator[None]:
+def changes(kept_in: Path | None) -> list[Change]:
     """`kept_in` is the folder of the files: who can write there can change the functions, too."""
     parse_anew = AmazonStateLanguageParser.parse
     files = None if kept_in is None else KeptFiles(kept_in, "program", 100)
@@ -65,5 +62,4 @@ def patch(kept_in: Path | None) -> Iterator[None]:
     def parse(definition: str) -> tuple[Any, None]:
         return program_of(definition), None
 
-    with replaced((AmazonStateLanguageParser, "parse", staticmethod(parse))):
-        yield
+    return [(AmazonStateLanguageParser, "parse", staticmethod(parse))]

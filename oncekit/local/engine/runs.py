@@ -24,7 +24,7 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from oncekit.local.clock import Clock
 from oncekit.local.engine.history import Abandoned, record
 from oncekit.local.engine.limits import text_of
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 # The canonical form of a payload 300 deep, in frames of Python; what calls into C and back needs the larger stack.
 RECURSION_LIMIT = 20_000
@@ -210,8 +210,7 @@ def instant(clock: Clock) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC)
 
 
-@contextmanager
-def patch() -> Iterator[None]:
+def changes() -> list[Change]:
     inner_frame = Environment.as_inner_frame_of.__func__  # type: ignore[attr-defined]  # a class method
 
     def as_inner_frame_of(cls: Any, env: Any, *args: Any, **kwargs: Any) -> Any:
@@ -230,9 +229,8 @@ def patch() -> Iterator[None]:
     def program_state(self: Any) -> Any:
         return self._program_state
 
-    with replaced(
+    return [
         (Environment, "as_inner_frame_of", classmethod(as_inner_frame_of)),
         (Environment, "program_state", program_state),
         (EvalComponent, "eval", eval_component),
-    ):
-        yield
+    ]

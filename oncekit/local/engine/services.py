@@ -17,7 +17,6 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import moto.stepfunctions.parser.asl.component.state.exec as integrations
@@ -43,7 +42,7 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from oncekit.local.engine.limits import text_of
 from oncekit.local.engine.service_calls import ServiceCalls
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 SDK_NAMES = {"dynamodb": "DynamoDb", "eventbridge": "EventBridge", "cloudwatch": "CloudWatch"}
 """Where a name in an error is not just the service's with a capital letter."""
@@ -90,17 +89,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@contextmanager
-def _calls_through(service_calls: ServiceCalls) -> Iterator[None]:
+def _calls_through(service_calls: ServiceCalls) -> Iterator[Change]:
     def boto_client_for(region: str, service: str, state_credentials: Any = None) -> Any:
         return service_calls.client(service)
 
-    with ExitStack() as stack:
-        for found in pkgutil.walk_packages(integrations.__path__, integrations.__name__ + "."):
-            module = importlib.import_module(found.name)
-            if "boto_client_for" in vars(module):
-                stack.enter_context(replaced((module, "boto_client_for", boto_client_for)))
-        yield
+    for found in pkgutil.walk_packages(integrations.__path__, integrations.__name__ + "."):
+        module = importlib.import_module(found.name)
+        if "boto_client_for" in vars(module):
+            yield module, "boto_client_for", boto_client_for
 
 
 def _common(task: Any, env: Any, error: Exception) -> FailureEvent | None:
@@ -138,8 +134,7 @@ def _function_failed(self: Any, env: Any, ex: Any) -> FailureEvent:
     return _failed(self, env, error, ex.payload)
 
 
-@contextmanager
-def patch(service_calls: ServiceCalls) -> Iterator[None]:
+def changes(service_calls: ServiceCalls) -> list[Change]:
     def model_of(task: Any) -> Any:
         return service_calls.direct(task._get_boto_service_name()).meta.service_model
 
@@ -189,23 +184,20 @@ def patch(service_calls: ServiceCalls) -> Iterator[None]:
 
     arguments_of = StateTaskService._eval_parameters
     to_boto_request_value = StateTaskService._to_boto_request_value
-    with (
-        _calls_through(service_calls),
-        replaced(
-            (StateTaskService, "_eval_parameters", arguments),
-            (StateTaskService, "_to_boto_request_value", to_boto_value),
-            (StateTaskServiceAwsSdk, "_normalise_parameters", sdk_parameters),
-            (StateTaskServiceAwsSdk, "_normalise_response", sdk_response),
-            (StateTaskServiceAwsSdk, "_from_error", sdk_from_error),
-            (StateTaskServiceLambda, "_from_error", lambda_from_error),
-            (StateTaskServiceSfn, "_normalise_parameters", sdk_parameters),
-            (StateTaskServiceSfn, "_normalise_response", sdk_response),
-            (StateTaskServiceSfn, "_from_error", _optimised("StepFunctions", "AWSStepFunctions", "SdkClientException")),
-            (
-                StateTaskServiceDynamoDB,
-                "_from_error",
-                _optimised("DynamoDB", "AmazonDynamoDBv2", "AmazonDynamoDBException"),
-            ),
+    return [
+        *_calls_through(service_calls),
+        (StateTaskService, "_eval_parameters", arguments),
+        (StateTaskService, "_to_boto_request_value", to_boto_value),
+        (StateTaskServiceAwsSdk, "_normalise_parameters", sdk_parameters),
+        (StateTaskServiceAwsSdk, "_normalise_response", sdk_response),
+        (StateTaskServiceAwsSdk, "_from_error", sdk_from_error),
+        (StateTaskServiceLambda, "_from_error", lambda_from_error),
+        (StateTaskServiceSfn, "_normalise_parameters", sdk_parameters),
+        (StateTaskServiceSfn, "_normalise_response", sdk_response),
+        (StateTaskServiceSfn, "_from_error", _optimised("StepFunctions", "AWSStepFunctions", "SdkClientException")),
+        (
+            StateTaskServiceDynamoDB,
+            "_from_error",
+            _optimised("DynamoDB", "AmazonDynamoDBv2", "AmazonDynamoDBException"),
         ),
-    ):
-        yield
+    ]

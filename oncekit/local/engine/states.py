@@ -6,8 +6,6 @@ without a copy, because nothing in a JSONata state changes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from moto.stepfunctions.parser.api import (
@@ -31,7 +29,7 @@ from oncekit.local.engine.expression import iso
 from oncekit.local.engine.history import record
 from oncekit.local.engine.limits import exceeded, is_within, text_of
 from oncekit.local.engine.runs import Checkpoint
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 _WHOLE = HistoryEventExecutionDataDetails(truncated=False)
 
@@ -156,12 +154,11 @@ def _go_where_chosen(self: Any, env: Any) -> None:
     env.next_state_name = env.stack.pop()
 
 
-@contextmanager
-def patch() -> Iterator[None]:
+def changes() -> list[Change]:
     def nothing(self: Any, env: Any) -> None:
         """A Task has given its output already, where an error in it can be caught."""
 
-    with replaced(
+    return [
         (CommonStateField, "_eval_body", _eval_body),
         (CommonStateField, "_eval_state_output", give_output),
         (ExecutionState, "_eval_state_output", nothing),
@@ -169,5 +166,4 @@ def patch() -> Iterator[None]:
         (StateChoice, "_eval_state_output", _go_where_chosen),
         (AssignDecl, "_eval_body", _eval_assign),
         (Output, "_eval_body", _eval_output),
-    ):
-        yield
+    ]

@@ -7,8 +7,6 @@ clock. Nothing of a failed attempt is left when the next one begins.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from moto.stepfunctions.parser.asl.component.common.catch.catch_outcome import CatchOutcome
@@ -21,7 +19,7 @@ from oncekit.local.engine.history import record
 from oncekit.local.engine.limits import matches
 from oncekit.local.engine.service_calls import ServiceCalls, Where
 from oncekit.local.engine.states import give_output
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 
 def retry_delay(retry: Any, error: str | None, done: dict[int, int], dice: random.Random) -> float | None:
@@ -42,7 +40,7 @@ def retry_delay(retry: Any, error: str | None, done: dict[int, int], dice: rando
     return None
 
 
-def _eval_state(self: Any, env: Any) -> None:
+def eval_state(self: Any, env: Any) -> None:
     depth = len(env.stack)
     while env.is_running():
         try:
@@ -75,8 +73,7 @@ def retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
     raise error if isinstance(error, FailureEventException) else FailureEventException(failure_event=failure_event)
 
 
-@contextmanager
-def patch(service_calls: ServiceCalls, dice: random.Random) -> Iterator[None]:
+def changes(service_calls: ServiceCalls, dice: random.Random) -> list[Change]:
     def evaluate(self: Any, env: Any) -> None:
         """In the execution's own thread: only a function takes real time, and `service_calls` waits for it."""
         context = env.states.context_object.context_object_data
@@ -99,9 +96,8 @@ def patch(service_calls: ServiceCalls, dice: random.Random) -> Iterator[None]:
         env.states.context_object.context_object_data["State"]["RetryCount"] += 1
         return RetryOutcome.CanRetry
 
-    with replaced(
-        (ExecutionState, "_eval_state", _eval_state),
+    return [
+        (ExecutionState, "_eval_state", eval_state),
         (ExecutionState, "_evaluate_with_timeout", evaluate),
         (ExecutionState, "_handle_retry", handle_retry),
-    ):
-        yield
+    ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,11 +14,10 @@ from moto.stepfunctions.parser.backend import execution
 
 from oncekit.local.clock import Clock
 from oncekit.local.engine.runs import instant
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 
-@contextmanager
-def patch(clock: Clock) -> Iterator[None]:
+def changes(clock: Clock) -> list[Change]:
     def now(*_args: Any, **_kwargs: Any) -> datetime.datetime:
         return instant(clock)
 
@@ -40,11 +37,10 @@ def patch(clock: Clock) -> Iterator[None]:
         return instant(clock).replace(tzinfo=None)
 
     shim = SimpleNamespace(datetime=SimpleNamespace(now=now), timezone=datetime.timezone)
-    with replaced(
+    return [
         (WaitFunction, "_wait_interval", wait_interval),
         (Timestamp, "_get_wait_seconds", seconds_until),
         (execution, "datetime", shim),
         (models, "datetime", shim),
         (s3, "utcnow", utcnow),
-    ):
-        yield
+    ]

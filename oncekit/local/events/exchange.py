@@ -15,6 +15,7 @@ from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import Schedule, ScheduleRuns
 from oncekit.local.events.targets import Clients, Targets, is_target
 from oncekit.local.intrinsics import readable
+from oncekit.local.patching import replaced
 from oncekit.local.permissions import Guard
 from oncekit.local.resources import Deployed
 
@@ -48,8 +49,9 @@ class Exchange:
 
         with ExitStack() as stack:
             stack.callback(self._delivery_queue.close)
-            stack.enter_context(rules.patch(self._clock, self._route))
-            stack.enter_context(queues.patch(self._clock, self._pipes.changed))
+            stack.enter_context(
+                replaced(*rules.changes(self._clock, self._route), *queues.changes(self._clock, self._pipes.changed))
+            )
             watchers.append(self._watch)
             stack.callback(watchers.remove, self._watch)
             yield

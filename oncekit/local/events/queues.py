@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from oncekit.local.clock import Clock
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 POLL_SECONDS = 0.05
 
 
-@contextmanager
-def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
+def changes(clock: Clock, changed: Callable[[Any], None]) -> list[Change]:
     """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
     from moto.sqs import models
 
@@ -50,15 +48,14 @@ def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
         change(self, queue_name, *args, **kwargs)
         changed(self.get_queue(queue_name))
 
-    with replaced(
+    return [
         (models, "unix_time", lambda *_: clock.now()),
         (models, "unix_time_millis", lambda *_: clock.now() * 1000),
         (models.Message, "visible", property(lambda self: clock.now() * 1000 >= self.visible_at)),
         (models.Queue, "add_message", add_message),
         (models.SQSBackend, "receive_message", receive_message),
         (models.SQSBackend, "change_message_visibility", change_message_visibility),
-    ):
-        yield
+    ]
 
 
 def next_offer(queue: Any, now: float) -> float | None:

@@ -7,8 +7,7 @@ thread.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
@@ -19,7 +18,7 @@ from oncekit.local.events.deliveries import Delivery, Event, Refusal, iso
 from oncekit.local.events.patterns import PatternError, check, matches
 from oncekit.local.events.targets import is_state_machine, is_target
 from oncekit.local.events.templates import PathError, check_json, check_target, target_input
-from oncekit.local.patching import replaced
+from oncekit.local.patching import Change
 
 Ship = Callable[[Shipment], None]
 
@@ -52,8 +51,7 @@ class Buses:
             self._rules.append((made.event_bus_name, made.name))
 
 
-@contextmanager
-def patch(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
+def changes(clock: Clock, route: Callable[[Any, Event], None]) -> list[Change]:
     """While open, `route` gets every rule of a bus with each event that was put there."""
     from moto.events import models
 
@@ -64,11 +62,10 @@ def patch(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
             body["time"] = iso(body["time"])
         route(self, Event(body, ingested))
 
-    with replaced(
+    return [
         (models.Rule, "send_to_targets", send_to_targets),
         (models, "unix_time", lambda *_: clock.now()),
-    ):
-        yield
+    ]
 
 
 def is_for(rule: Any, event: Event) -> bool:

@@ -25,7 +25,7 @@ from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.client_errors import client_error, function_not_found
 from oncekit.local.lambda_runtime.runtime import LATEST, LambdaRuntime
 from oncekit.local.lambda_runtime.spec import FunctionSpec
-from oncekit.local.patching import replaced, when_asked
+from oncekit.local.patching import Change, when_asked
 from oncekit.operation_functions import LIVE
 
 VERSION = "1"
@@ -65,8 +65,7 @@ class LambdaApi:
             self._unpacked = Path(unpacked)
             yield
 
-    @contextmanager
-    def _answering(self) -> Iterator[None]:
+    def _answering(self) -> list[Change]:
         from moto.awslambda.responses import LambdaResponse
 
         ours = {
@@ -77,8 +76,7 @@ class LambdaApi:
             "create_alias": self._alias,
             "delete_function": self._delete,
         }
-        with replaced(*((LambdaResponse, name, _method(answer)) for name, answer in ours.items())):
-            yield
+        return [(LambdaResponse, name, _method(answer)) for name, answer in ours.items()]
 
     def _invoke(self, request: Any) -> Answer:
         answer = self._runtime.invoke(
