@@ -2,72 +2,46 @@
 
 from __future__ import annotations
 
-import json
+import os
 import shutil
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
+from multiprocessing import get_context
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from in_world import done
 
 ROOT = Path(__file__).parents[2]
 LONGEST_SECONDS = 280
 
 
 class InWorld:
-    """Runs functions of `tests/proof/in_world.py` in another process, and gives what they return.
+    """Does a function of `tests/proof/in_world.py` in another process, whose world it is given; what it returns.
 
     The process and its world stay for the next call: opening a world takes longer than most of what is done in it.
-    Another seed of Python's hashes has a process of its own.
     """
 
-    def __init__(self, errors: Path) -> None:
-        self._errors = errors
-        self._processes: dict[int, subprocess.Popen[str]] = {}
+    def __init__(self) -> None:
+        self._pools: dict[int, Pool] = {}
 
-    def __call__(self, name: str, *arguments: Any, root: Path = ROOT, hash_seed: int = 0) -> Any:
-        process = self._process(hash_seed)
-        assert process.stdin is not None and process.stdout is not None
-        late = threading.Timer(LONGEST_SECONDS, process.kill)
-        late.start()
-        try:
-            print(json.dumps([str(root), name, arguments]), file=process.stdin, flush=True)
-            said = process.stdout.readline()
-        finally:
-            late.cancel()
-        if not said:
-            self.end()
-            raise AssertionError(self._errors.read_text()[-3000:])
-        return json.loads(said)
-
-    def _process(self, hash_seed: int) -> subprocess.Popen[str]:
-        if hash_seed not in self._processes:
-            with self._errors.open("a") as errors:
-                self._processes[hash_seed] = subprocess.Popen(
-                    [sys.executable, str(Path(__file__).with_name("in_world.py")), str(ROOT)],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    text=True,
-                    env={"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}", "PATH": ""},
-                )
-        return self._processes[hash_seed]
+    def __call__(self, act: Callable[..., Any], *arguments: Any, root: Path = ROOT, hash_seed: int = 0) -> Any:
+        """`root` is another project's folder; another seed of Python's hashes has a process of its own."""
+        if hash_seed not in self._pools:
+            with patch.dict(os.environ, {"PYTHONHASHSEED": str(hash_seed), "PATH": ""}, clear=True):
+                self._pools[hash_seed] = get_context("spawn").Pool(1)
+        return self._pools[hash_seed].apply_async(done, (root, act, arguments)).get(LONGEST_SECONDS)
 
     def end(self) -> None:
-        """End the processes; the next call starts another one."""
-        for process in self._processes.values():
-            process.kill()
-            process.communicate()
-        self._processes.clear()
+        for pool in self._pools.values():
+            pool.terminate()
 
 
 @pytest.fixture(scope="session")
-def in_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InWorld]:
-    """Runs a function of `tests/proof/in_world.py` in a world; what it returns. `root` is another project's folder."""
-    runs = InWorld(tmp_path_factory.mktemp("world") / "errors.txt")
+def in_world() -> Iterator[InWorld]:
+    runs = InWorld()
     yield runs
     runs.end()
 

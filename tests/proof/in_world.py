@@ -1,95 +1,64 @@
-"""What tests of the proof do in a world: `python in_world.py FOLDER` opens that of the project in a folder.
-
-Each line of standard input is JSON, [FOLDER, FUNCTION, ARGUMENTS], and what the function returns is a line of standard
-output. Another project's machines are deployed for that call. An error ends the process.
-"""
+"""What tests of the proof do in a world, which has a process of its own: a test session has a local cloud open."""
 
 from __future__ import annotations
 
-import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from oncekit.proof.simulation import outcomes, plans, schedules
-from oncekit.proof.simulation.cells import cells_at, places_of, strikes_of
-from oncekit.proof.simulation.fast_paths import PATHS
-from oncekit.proof.simulation.injector import Injector
-from oncekit.proof.simulation.world import World
+from oncekit.proof.simulation.cells import Cell, Place, cells_at, places_of, strikes_of
+from oncekit.proof.simulation.paths import PATHS
+from oncekit.proof.simulation.paths import Path as Way
+from oncekit.proof.simulation.schedules import Outcome
+from oncekit.proof.simulation.world import ROOT, World, opened
 
 
-def cells(world: World, path: str, kinds: list[str], faults: list[str], label: str = "") -> list[list[Any]]:
-    """Place, fault, outcome and broken promises of some cells of a path; no faults: all; no label: everywhere."""
-    [wanted] = [each for each in PATHS if each.name == path]
-    found = [
+def done(root: Path, act: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Does it in this process's world, with the machines of the project in a folder."""
+    world = opened()
+    if root == ROOT:
+        return act(world, *arguments)
+    with world.cloud.deployed_with({}, root / "template.yaml"):
+        return act(world, *arguments)
+
+
+def _way(name: str) -> Way:
+    return next(each for each in PATHS if each.name == name)
+
+
+def cells(world: World, path: str, kinds: list[str], faults: list[str], label: str = "") -> list[Cell]:
+    """Some cells of a path; no label: everywhere."""
+    return [
         each
-        for place, fault in strikes_of(world, wanted)
-        if place.kind in kinds and label in place.label and (not faults or fault in faults)
-        for each in cells_at(world, wanted, place, fault)
+        for place, fault in strikes_of(world, _way(path))
+        if place.kind in kinds and label in place.label and fault in faults
+        for each in cells_at(world, _way(path), place, fault)
     ]
-    return [[each.place.label, each.fault, each.outcome, list(each.faults)] for each in found]
 
 
 def section(world: World, path: str) -> str:
     """The outcomes of all cells of a path, as they are kept."""
-    [wanted] = [each for each in PATHS if each.name == path]
-    strikes = strikes_of(world, wanted)
-    return outcomes.section([each for strike in strikes for each in cells_at(world, wanted, *strike)])
+    strikes = strikes_of(world, _way(path))
+    return outcomes.section([each for strike in strikes for each in cells_at(world, _way(path), *strike)])
 
 
-def counts(world: World, path: str) -> list[int]:
+def counts(world: World, path: str) -> tuple[int, int]:
     """How often business logic is started on a path without faults, and how many effects it has."""
-    [wanted] = [each for each in PATHS if each.name == path]
-    places_of(world, wanted)
-    return [len(world.journal.starts), world.business.effects()]
+    places_of(world, _way(path))
+    return len(world.journal.starts), world.business.effects()
 
 
-def places(world: World, path: str) -> list[list[str]]:
-    [wanted] = [each for each in PATHS if each.name == path]
-    return [[each.kind, each.label] for each in places_of(world, wanted)]
+def places(world: World, path: str) -> list[Place]:
+    return places_of(world, _way(path))
 
 
-def schedule(world: World, first: int, count: int) -> list[list[Any]]:
-    """Seed, hash of the trace and broken promises of each."""
-    outcomes = [schedules.run_plan(world, plans.draw(seed)) for seed in range(first, first + count)]
-    return [[each.plan.seed, each.hash, list(each.faults)] for each in outcomes]
+def run_seeds(world: World, first: int, count: int) -> list[Outcome]:
+    return [schedules.run_plan(world, plans.draw(seed)) for seed in range(first, first + count)]
 
 
-def shrink(world: World, first: int, count: int) -> list[Any]:
-    """The first seed that fails: its plan's size, that of the smallest plan that fails, and what that breaks."""
-    for seed in range(first, first + count):
-        outcome = schedules.run_plan(world, plans.draw(seed))
-        if outcome.faults:
-            smallest = schedules.shrunk(world, outcome)
-            return [seed, outcome.plan.size, smallest.plan.size, list(smallest.faults)]
-    return []
-
-
-def sent(world: World, requests: list[list[Any]]) -> list[str]:
-    """Broken promises after some requests, each with the name of its execution, one after the other."""
-    world.begin(Injector())
-    with world.running():
-        for given, name in requests:
-            world.start(given, name)
-            world.pass_time(1.0)
-        world.recover()
-    return [str(each) for each in world.faults()]
-
-
-def done(world: World, root: Path, asked: str) -> Any:
-    folder, name, arguments = json.loads(asked)
-    if Path(folder) == root:
-        return globals()[name](world, *arguments)
-    with world.cloud.deployed_with({}, Path(folder) / "template.yaml"):
-        return globals()[name](world, *arguments)
-
-
-def main() -> None:
-    root, told = Path(sys.argv[1]), sys.stdout
-    with World(root / "template.yaml") as world:
-        for asked in sys.stdin:
-            print(json.dumps(done(world, root, asked)), file=told, flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def shrink(world: World, first: int, count: int) -> tuple[Outcome, Outcome]:
+    """The first schedule that fails, and the smallest one that does."""
+    tried = (schedules.run_plan(world, plans.draw(seed)) for seed in range(first, first + count))
+    failing = next(each for each in tried if each.faults)
+    return failing, schedules.shrunk(world, failing)

@@ -7,55 +7,40 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-
-def bad(cells: list[list[Any]]) -> list[list[Any]]:
-    return [cell for cell in cells if cell[3]]
-
-
-def test_no_death_at_a_call_leaves_a_charge_stuck_lost_or_twice(in_world: Callable[..., Any]) -> None:
-    cells = in_world("cells", "new, small", ["call"], ["dies before", "dies after", "arrives late"])
-    assert len(cells) >= 11
-    assert not bad(cells)
-    assert {outcome for _, _, outcome, _ in cells} == {"completed"}
-
-
-def test_no_death_of_a_function_makes_a_fenced_step_happen_twice(in_world: Callable[..., Any]) -> None:
-    cells = in_world("cells", "fenced steps", ["point"], ["function dies", "connection breaks"])
-    assert len(cells) >= 8
-    assert not bad(cells)
+from in_world import cells, counts, places
 
 
 @pytest.mark.parametrize(
-    ("path", "kinds", "faults"),
+    ("path", "kind", "faults", "at_least"),
     [
-        ("fast: new", ["call"], ["dies before", "dies after", "slow"]),
-        ("fast: new", ["boundary"], ["hangs to its end"]),
-        ("fast: twice at once", ["call"], ["answer lost"]),
-        ("fast: operation for the full lane", ["call"], ["answer lost", "the other lane"]),
-        ("mixed: fast duplicate of a dead full owner", ["call"], ["never arrives"]),
+        ("new, small", "call", ["dies before", "dies after", "arrives late"], 11),
+        ("fenced steps", "point", ["function dies", "connection breaks"], 8),
+        ("fast: new", "call", ["dies before", "dies after", "slow"], 5),
+        ("fast: new", "boundary", ["hangs to its end"], 5),
+        ("fast: twice at once", "call", ["answer lost"], 5),
+        ("fast: operation for the full lane", "call", ["answer lost", "the other lane"], 5),
+        ("mixed: fast duplicate of a dead full owner", "call", ["never arrives"], 5),
     ],
 )
-def test_no_death_in_the_fast_lane_leaves_a_request_stuck_lost_or_twice(
-    in_world: Callable[..., Any], path: str, kinds: list[str], faults: list[str]
+def test_no_fault_leaves_a_request_stuck_lost_or_twice(
+    in_world: Callable[..., Any], path: str, kind: str, faults: list[str], at_least: int
 ) -> None:
-    cells = in_world("cells", path, kinds, faults)
-    assert len(cells) >= 5
-    assert not bad(cells)
-    assert {outcome for _, _, outcome, _ in cells} == {"completed"}
+    found = in_world(cells, path, [kind], faults)
+    assert len(found) >= at_least
+    assert not [each for each in found if each.is_bad]
+    assert {each.outcome for each in found} == {"completed"}
 
 
 @pytest.mark.parametrize("path", ["recovered, large request", "fast: recovered"])
 def test_business_logic_whose_owner_died_after_it_is_run_again(in_world: Callable[..., Any], path: str) -> None:
     """Two starts, one effect: nobody reads what the dead owner's function did."""
-    assert in_world("counts", path) == [2, 1]
+    assert in_world(counts, path) == (2, 1)
 
 
 def test_places_are_those_of_the_run(in_world: Callable[..., Any]) -> None:
-    places = in_world("places", "new, small")
-    assert ["call", "Finalize update_item"] in places
-    assert ["boundary", "enter ExecuteBusinessLogic"] in places
-    assert ["point", "payment after put_item"] in places
+    found = {(each.kind, each.label) for each in in_world(places, "new, small")}
+    wanted = {("call", "Finalize update_item"), ("boundary", "enter ExecuteBusinessLogic")}
+    assert wanted | {("point", "payment after put_item")} <= found
 
 
 # What is replaced by what; then the path, the place, the fault, and what the cell must come to.
@@ -128,5 +113,5 @@ def test_cells_go_red_when_a_promise_is_broken(
     in_world: Callable[..., Any], broken: Callable[[str, str], Path], breakage: str
 ) -> None:
     old, new, (path, label, fault), outcome = BREAKAGES[breakage]
-    cells = in_world("cells", path, ["call", "boundary"], [fault], label, root=broken(old, new))
-    assert outcome in {each[2] for each in cells}, cells
+    found = in_world(cells, path, ["call", "boundary"], [fault], label, root=broken(old, new))
+    assert outcome in {each.outcome for each in found}, found

@@ -97,6 +97,11 @@ MUTANTS = {
             *edit("ReceiveRequest", "$lookup($r, 'payload') };", "$lookup($r, 'payload'), 'onFailed': $r.onFailed };"),
         ),
     ),
+    "a failure is tried again for everybody": Mutant(
+        Case((A, A), "FF", Budget(errors=1)),
+        "P7: a failure was tried again by somebody",
+        edit("ReadRecord", "$request.onFailed = 'retry' and ", "", "operation"),
+    ),
     "a failure forgets its steps": Mutant(
         Case(TWO_RETRY, "FF", Budget(errors=1)), "P2", edit("RecordFailure", "REMOVE ", "REMOVE steps, ")
     ),

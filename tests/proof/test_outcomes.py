@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from in_world import section
 
 from oncekit.proof.simulation import outcomes
 from oncekit.proof.simulation.cells import Cell, Place
 
-INVOKE, FINALIZE = Place("call", 0, "ExecuteBusinessLogic invoke"), Place("call", 1, "Finalize update_item")
+FINALIZE = Place("call", 1, "Finalize update_item")
 ALL_WELL = [
-    Cell("new", place, fault, "completed", (), 1.0, starts=1, effects=1)
-    for place in (INVOKE, FINALIZE)
+    Cell("new", FINALIZE, fault, "completed", (), 1.0, starts=1, effects=1)
     for fault in ("dies after", "slow", "arrives late: never", "arrives late: before call 2")
 ]
 
@@ -30,13 +30,15 @@ def differing(**what: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("what", "told"),
     [
-        ({"outcome": "quarantined"}, "quarantined, 1 start, 1 effect"),
-        ({"starts": 2}, "completed, 2 starts, 1 effect"),
-        ({"effects": 2}, "completed, 1 start, 2 effects"),
+        ({"outcome": "quarantined"}, "quarantined, 1 start, 1 effect: arrives late 1"),
+        ({"starts": 2}, "completed, 2 starts, 1 effect: arrives late 1"),
+        ({"effects": 2}, "completed, 1 start, 2 effects: arrives late 1"),
     ],
 )
 def test_another_end_or_count_is_told_with_its_fault_and_place(what: dict[str, Any], told: str) -> None:
-    assert differing(**what) == [told, "arrives late: Finalize (2)"]
+    assert differing(**what) == [told]
+    [cell] = outcomes.unusual([*ALL_WELL[:-1], replace(ALL_WELL[-1], **what)])
+    assert "Finalize update_item #1 (call) | arrives late: before call 2" in cell
 
 
 def test_the_same_outcomes_are_no_difference_in_whatever_order_they_come() -> None:
@@ -59,4 +61,4 @@ def test_what_is_kept_is_read_as_it_was_written(tmp_path: Any) -> None:
 
 
 def test_a_path_comes_to_the_outcomes_that_are_kept(in_world: Callable[..., Any]) -> None:
-    assert in_world("section", "new, small") == outcomes.read()["new, small"]
+    assert in_world(section, "new, small") == outcomes.read()["new, small"]

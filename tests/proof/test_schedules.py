@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_world import run_seeds, shrink
 
 # What is replaced by what, and the promise that some schedule then sees broken.
 BREAKAGES = {
@@ -20,10 +21,10 @@ BREAKAGES = {
 
 
 def test_schedules_keep_the_promises_and_repeat_exactly(in_world: Callable[..., Any]) -> None:
-    first = in_world("schedule", 0, 40)
-    assert not [each for each in first if each[2]]
-    second = in_world("schedule", 0, 12, hash_seed=1)
-    assert [each[1] for each in second] == [each[1] for each in first[:12]]
+    first = in_world(run_seeds, 0, 40)
+    assert not [each for each in first if each.faults]
+    second = in_world(run_seeds, 0, 12, hash_seed=1)
+    assert [each.hash for each in second] == [each.hash for each in first[:12]]
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES)
@@ -31,6 +32,6 @@ def test_schedules_go_red_when_a_promise_is_broken_and_are_made_smaller(
     in_world: Callable[..., Any], broken: Callable[[str, str], Path], breakage: str
 ) -> None:
     old, new, promise = BREAKAGES[breakage]
-    _, size, smallest, faults = in_world("shrink", 0, 40, root=broken(old, new))
-    assert smallest < size
-    assert promise in str(faults)
+    failing, smallest = in_world(shrink, 0, 40, root=broken(old, new))
+    assert smallest.plan.size < failing.plan.size
+    assert promise in str(smallest.faults)

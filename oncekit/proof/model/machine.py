@@ -74,17 +74,14 @@ class Machine:
     a difference.
     """
 
-    def __init__(self, definition: Mapping[str, Any], evaluator: Evaluator | None = None) -> None:
-        """With an evaluator of its own, whose time goes on, nothing is remembered from one call to the next."""
-        self._evaluator = evaluator or _EVALUATOR
+    def __init__(self, definition: Mapping[str, Any]) -> None:
         self.states: dict[str, Any] = definition["States"]
         self._start: str = definition["StartAt"]
         self._live = _liveness(self.states)
-        remembered: Any = functools.cache if evaluator is None else _anew
-        self.enter: Callable[[str, str], Next] = remembered(self._enter)
-        self.call: Callable[[str, str, str, str], str] = remembered(self._call)
-        self.succeed: Callable[[str, str, str, str, str], Next] = remembered(self._succeed)
-        self.fail: Callable[[str, str, str, str, str, str], Next] = remembered(self._fail)
+        self.enter: Callable[[str, str], Next] = functools.cache(self._enter)
+        self.call: Callable[[str, str, str, str], str] = functools.cache(self._call)
+        self.succeed: Callable[[str, str, str, str, str], Next] = functools.cache(self._succeed)
+        self.fail: Callable[[str, str, str, str, str, str], Next] = functools.cache(self._fail)
 
     def resource(self, position: str) -> str:
         """The service and action of a Task, e.g. `dynamodb:updateItem`."""
@@ -176,12 +173,8 @@ class Machine:
         if isinstance(node, list):
             return [self._value(each, scope, known) for each in node]
         if isinstance(node, str) and node.startswith("{%"):
-            return self._evaluator.evaluate(node[2:-2], scope, known)
+            return _EVALUATOR.evaluate(node[2:-2], scope, known)
         return node
-
-
-def _anew(function: Any) -> Any:
-    return function
 
 
 def _matches(names: list[str], error: str) -> bool:

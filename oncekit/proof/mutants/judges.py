@@ -23,8 +23,9 @@ from oncekit.local.patching import replaced
 from oncekit.promises.evidence import all_records, executions_of
 from oncekit.proof.mutants.changes import ROOT, TEMPLATE, Mutant
 from oncekit.proof.simulation import scheduler
-from oncekit.proof.simulation.cells import LATE, Place, cells_at, places_of, strikes_of
-from oncekit.proof.simulation.fast_paths import PATHS
+from oncekit.proof.simulation.cells import Place, cells_at, places_of, strikes_of
+from oncekit.proof.simulation.one_fault import LATE
+from oncekit.proof.simulation.paths import PATHS
 from oncekit.proof.simulation.paths import Path as Way
 from oncekit.proof.simulation.world import World
 

@@ -15,17 +15,15 @@ from oncekit.promises import checker
 from oncekit.promises.evidence import all_records
 from oncekit.promises.faults import Fault
 from oncekit.proof.simulation import one_fault
-from oncekit.proof.simulation.injector import Injector
-from oncekit.proof.simulation.late import UNTOUCHED, WRITES, Held
-from oncekit.proof.simulation.one_fault import Killing, Recording, Striking, Throttling
+from oncekit.proof.simulation.faults import WRITES
+from oncekit.proof.simulation.one_fault import LATE, UNTOUCHED, OneFault, killing, throttling
 from oncekit.proof.simulation.operators import Operators
-from oncekit.proof.simulation.paths import Path, prepare
+from oncekit.proof.simulation.paths import AGED, Path
 from oncekit.proof.simulation.scheduler import Endless
-from oncekit.proof.simulation.world import World
+from oncekit.proof.simulation.world import Injector, World
 
 FAULTS = {"call": one_fault.CALL_FAULTS, "boundary": (), "point": one_fault.POINT_FAULTS}
 ENDS = ("COMPLETED", "FAILED", "QUARANTINED")
-LATE = "arrives late"
 HARMLESS = (
     one_fault.JOINED,
     *("never arrives", "answer lost", "fails thrice", "fails for good", "slow"),
@@ -123,10 +121,9 @@ class Cell:
 
 def places_of(world: World, path: Path) -> list[Place]:
     """Every place of a run without faults."""
-    recording = Recording()
-    _run(world, path, recording, sends_again=False)
-    kinds = {"call": recording.calls, "boundary": recording.boundaries, "point": recording.points}
-    return [Place(kind, number, label) for kind, labels in kinds.items() for number, label in enumerate(labels)]
+    seen = OneFault(world)
+    _run(world, path, seen, sends_again=False)
+    return [Place(kind, number, label) for kind, labels in seen.seen.items() for number, label in enumerate(labels)]
 
 
 def strikes_of(world: World, path: Path) -> list[tuple[Place, str]]:
@@ -143,16 +140,17 @@ def strikes_of(world: World, path: Path) -> list[tuple[Place, str]]:
 def cells_at(world: World, path: Path, place: Place, fault: str) -> Iterator[Cell]:
     """Run a path with a fault; with each time at which it may come, if it is one that comes late."""
     if fault != LATE:
-        yield _cell(world, path, place, fault, Striking(world, place.kind, place.number, fault))
+        act = partial(_act, world, path, fault)
+        yield _cell(world, path, place, fault, OneFault(world, place.kind, place.number, fault, act=act))
         return
-    lost = Held(world, place.kind, place.number, None)
+    lost = OneFault(world, place.kind, place.number, LATE)
     yield _cell(world, path, place, f"{LATE}: never", lost)
     for later in range(lost.later + 1):
-        held = Held(world, place.kind, place.number, later)
-        yield _cell(world, path, place, f"{LATE}: before call {later}", held)
+        late = OneFault(world, place.kind, place.number, LATE, arrives=later)
+        yield _cell(world, path, place, f"{LATE}: before call {later}", late)
 
 
-def _cell(world: World, path: Path, place: Place, fault: str, injector: Striking | Held) -> Cell:
+def _cell(world: World, path: Path, place: Place, fault: str, injector: OneFault) -> Cell:
     try:
         stuck = _run(world, path, injector)
     except Endless as endless:
@@ -180,20 +178,18 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
             yield Fault("P5", "broken", f"ended as {statuses}, not as {path.ends}, after a harmless fault")
 
 
-def _run(world: World, path: Path, injector: Injector, *, sends_again: bool = True) -> list[Fault]:
+def _run(world: World, path: Path, injector: OneFault, *, sends_again: bool = True) -> list[Fault]:
     """What was stuck before anybody sent anything again."""
-    world.begin(Injector(), background=path.background)
+    world.begin(background=path.background)
     with world.running():
-        prepare(world, path)
-        world.injector = injector.over(_under(world, path))
-        if isinstance(injector, Striking):
-            injector.act = partial(_act, world, path, injector.fault)
+        _prepare(world, path)
+        world.injector = injector
         for number, request in enumerate(path.requests):
             if number and path.apart:
                 world.pass_time(path.apart)
             world.start(request, f"request-{number}", path.lane_of(number))
         world.recover()
-        if isinstance(injector, Striking) and injector.down_until:
+        if injector.down_until:
             world.pass_time(max(0.0, injector.down_until - world.scheduler.now()))
             world.recover()
         stuck = world.unfinished()
@@ -202,31 +198,39 @@ def _run(world: World, path: Path, injector: Injector, *, sends_again: bool = Tr
     return stuck
 
 
+def _prepare(world: World, path: Path) -> None:
+    """What was there before the fault, and what else goes wrong beside it."""
+    for number, given in enumerate(path.before):
+        if path.dead:
+            world.behind = killing(world, path.dead)
+            world.sweeps = False  # nobody has found it yet
+        world.start(given, f"before-{number}", path.lane_before)
+        world.scheduler.rest()
+        world.pass_time(AGED[path.lane_before] if path.dead else 1.0)
+    world.sweeps = True
+    world.behind = killing(world, path.killed) if path.killed else None
+    if path.throttled:
+        world.behind = throttling(world, path.throttled)
+
+
 def _act(world: World, path: Path, fault: str) -> None:
-    """An operator, or somebody who sends a duplicate by the other lane, acts on the first id of a path."""
+    """If that is the fault, an operator acts on the first id of a path, or somebody sends it by the other lane."""
     if fault == one_fault.JOINED:
         joined = world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
         world.scheduler.wait(lambda: world.journal.has_ended(joined), world.scheduler.now() + 5)
-    else:
+    elif fault in one_fault.OPERATOR_FAULTS:
         Operators(world).act_now(fault.removeprefix("operator "), checker.id_of(path.all_requests[0]))
 
 
-def _under(world: World, path: Path) -> Injector:
-    """The injector behind the one of the fault."""
-    if path.killed:
-        return Killing(world, path.killed)
-    return Throttling(world, path.throttled) if path.throttled else Injector()
-
-
-def _send_again(world: World, path: Path, injector: Injector) -> None:
+def _send_again(world: World, path: Path, injector: OneFault) -> None:
     """Every request once more, when the fault is over; what is held until then arrives, too."""
-    if isinstance(injector, Striking):
-        world.injector = Injector()
+    if injector.fault != LATE:
+        world.injector, world.behind = Injector(), None
     for number, request in enumerate(path.all_requests):
         world.start(request, f"duplicate-{number}", path.lane_of_duplicate(number))
         world.scheduler.rest()
-    if isinstance(injector, Held):
-        injector.arrive()
+    for let_in in injector.due():
+        let_in()
     world.recover()
 
 

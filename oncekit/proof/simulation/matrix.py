@@ -15,7 +15,7 @@ from multiprocessing import get_context
 
 from oncekit.proof.simulation import outcomes
 from oncekit.proof.simulation.cells import Cell, cells_at, strikes_of
-from oncekit.proof.simulation.fast_paths import PATHS
+from oncekit.proof.simulation.paths import PATHS
 from oncekit.proof.simulation.world import ROOT, opened
 
 NOW = ROOT / "build" / "outcomes.txt"
@@ -67,31 +67,34 @@ def main(names: Sequence[str] | None = None) -> int:
         names = parser.parse_args().paths
     began = time.monotonic()
     cells: list[Cell] = []
-    sections: dict[str, str] = {}
+    kept, now = outcomes.read(), {}
     for of_one_path in run(names):
-        sections[of_one_path[0].path] = outcomes.section(of_one_path)
-        print(sections[of_one_path[0].path], end="")
-        for bad in (each for each in of_one_path if each.is_bad):
-            print("\n".join([f"✗ {bad}", *(f"    {fault}" for fault in bad.faults)]))
-        print(f"  ({time.monotonic() - began:.0f} s)", flush=True)
+        path = of_one_path[0].path
+        now[path] = outcomes.section(of_one_path)
+        print(now[path], end="")
+        told = [
+            line for bad in of_one_path if bad.is_bad for line in (f"✗ {bad}", *(f"    {each}" for each in bad.faults))
+        ]
+        if now[path] != kept.get(path, now[path]):
+            told += outcomes.unusual(of_one_path)
+        print("\n".join([*told, f"  ({time.monotonic() - began:.0f} s)"]), flush=True)
         cells += of_one_path
     print("\n".join(summary(cells, time.monotonic() - began)))
-    return 1 if outcomes_differ(sections) or any(each.is_bad for each in cells) else 0
+    return 1 if outcomes_differ(kept, now) or any(each.is_bad for each in cells) else 0
 
 
-def outcomes_differ(sections: Mapping[str, str]) -> bool:
+def outcomes_differ(kept: Mapping[str, str], found: Mapping[str, str]) -> bool:
     """Whether the outcomes of these paths are others than those that are kept; says how, and how they are accepted."""
-    kept = outcomes.read()
-    now = {path.name: text for path in PATHS if (text := sections.get(path.name, kept.get(path.name)))}
+    now = {path.name: text for path in PATHS if (text := found.get(path.name, kept.get(path.name)))}
     if now == kept:
         return False
     NOW.parent.mkdir(exist_ok=True)
     NOW.write_text(outcomes.written(now), encoding="utf-8")
-    found = outcomes.differences(kept, now)
-    what = "✗ other outcomes than those that are kept" if found else "outcomes that are not kept yet"
+    differ = outcomes.differences(kept, now)
+    what = "✗ other outcomes than those that are kept" if differ else "outcomes that are not kept yet"
     now_at, kept_at = (file.relative_to(ROOT) for file in (NOW, outcomes.KEPT))
-    print("\n".join([*found, f"{what}; if they are right: cp {now_at} {kept_at}"]))
-    return bool(found)
+    print("\n".join([*differ, f"{what}; if they are right: cp {now_at} {kept_at}"]))
+    return bool(differ)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ And somebody careless, who aborts executions that run, and lets those that died 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +21,7 @@ from oncekit.promises.evidence import executions_of
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Actor
 from oncekit.promises.owners import is_fast
-from oncekit.proof.simulation.one_fault import refusal
+from oncekit.proof.simulation.faults import refusal
 from oncekit.proof.simulation.plans import Act, Plan
 from oncekit.proof.simulation.world import World
 
@@ -98,14 +98,11 @@ class _Client:
         found = getattr(self._client, name)
         if name in ("exceptions", "meta", "get_paginator"):
             return found
-        return self._in_turn(name, found)
 
-    def _in_turn(self, name: str, make: Callable[..., Any]) -> Callable[..., Any]:
         def call(**parameters: Any) -> Any:
             self._world.scheduler.wait()
-            asked = Call("operator", "", name, parameters, "", 0)
             if name == "start_execution" and not self._session.starts:
-                raise refusal(asked)
-            return self._world.background.at_call(asked, lambda: make(**parameters))
+                raise refusal(Call("operator", "", name, parameters, "", 0))
+            return self._world.called(name, lambda: found(**parameters))
 
         return call

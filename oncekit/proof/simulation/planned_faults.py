@@ -2,107 +2,80 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 from typing import Any
-
-from botocore.exceptions import ConnectionClosedError
 
 from oncekit.local.boundaries import Boundary
 from oncekit.local.client_errors import throttled
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
-from oncekit.local.engine.runs import TimedOut
-from oncekit.local.events import Delivery
+from oncekit.local.faults import Proceed
+from oncekit.proof.simulation.faults import LONG, WRITES, Faults, label_of_call, lost, refusal
 from oncekit.proof.simulation.functions import Died, Point
-from oncekit.proof.simulation.injector import Injector, Proceed
-from oncekit.proof.simulation.late import WRITES
-from oncekit.proof.simulation.one_fault import LONG, label_of_call, refusal, struck
 from oncekit.proof.simulation.plans import Plan
-from oncekit.proof.simulation.scheduler import Task
+from oncekit.proof.simulation.scheduler import Task, oldest
 from oncekit.proof.simulation.world import World
 
 
-class PlannedFaults(Injector):
+class PlannedFaults(Faults):
     """Injects what a plan says."""
 
     def __init__(self, world: World, plan: Plan) -> None:
-        self._world, self._plan = world, plan
-        self._steps = 0
-        self._choices = 0
-        self._held: list[tuple[int, Callable[[], object]]] = []
-        self._down: dict[str, float] = {}
-        self._sweeps = 0
+        super().__init__(world)
+        self._plan = plan
+        self._steps = self._choices = 0
         self._due: list[str] = []
+        """Faults that wait for a step where they are possible."""
 
     def choose(self, ready: list[Task], current: Task | None) -> Task:
         """Whoever runs goes on, unless the plan has another one go on here."""
-        number = self._choices
+        other = self._plan.switches.get(self._choices)
         self._choices += 1
-        if (other := self._plan.switches.get(number)) is not None:
-            return ready[other % len(ready)]
-        return current if current is not None and current in ready else ready[0]
+        return oldest(ready, current) if other is None else ready[other % len(ready)]
 
-    def _step(self, what: str, possible: Callable[[str], bool]) -> str | None:
-        """Let others go on; what goes wrong here, if anything: a fault waits for a step where it is possible."""
+    def _step(self, what: str, possible: Callable[[str], bool]) -> str:
+        """Let others go on; what goes wrong here, if anything."""
         self._world.scheduler.wait()
         if (drawn := self._plan.faults.get(self._steps)) is not None:
             self._due.append(drawn)
-        fault = next(filter(possible, self._due), None)
-        if fault is not None:
+        fault = next(filter(possible, self._due), "")
+        if fault:
             self._due.remove(fault)
         self._world.note(f"{what}{f'   <- {fault}' if fault else ''}")
         self._steps += 1
         self.arrive(self._steps)
         return fault
 
-    def arrive(self, step: float = math.inf) -> None:
-        """What was held until this step arrives now, as a task of its own."""
-        due = [sending for until, sending in self._held if until < step]
-        self._held = [each for each in self._held if each[0] >= step]
-        for sending in due:
-            self._world.scheduler.spawn(partial(self._let_in, sending), "held call")
-
-    def _let_in(self, sending: Callable[[], object], seconds: float = 0.0) -> None:
-        if seconds:
-            self._world.scheduler.sleep(seconds)
-        self._world.note("a held call arrives")
-        with suppress(Exception, Abandoned, TimedOut):
-            sending()
+    def arrive(self, *step: int) -> None:
+        """What was held until this step arrives now, as a task of its own; without a step all of it."""
+        for let_in in self.due(*step):
+            self._world.scheduler.spawn(let_in, "held call")
 
     def end_of_silence(self) -> None:
         """DescribeExecution answers again. Until then nobody may end an operation: its owner counts as alive."""
         if self._down.pop("describe_execution", 0.0) > self._world.scheduler.now():
             self._world.note("DescribeExecution answers again")
 
-    def _hold(self, fault: str, sending: Callable[[], object]) -> None:
-        self._held.append((self._steps + int(fault.removeprefix("held ")), sending))
-        raise ConnectionClosedError(endpoint_url="the proof")
-
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         who = call.execution_arn.rpartition(":")[2]
         fault = self._step(f"{who} {label_of_call(call)}", partial(is_possible, call))
-        if fault is not None and fault.startswith(("down ", "unasked ")):
-            self._down[call.action] = self._world.scheduler.now() + float(fault.partition(" ")[2])
-        if self._world.scheduler.now() < self._down.get(call.action, 0.0):
-            raise refusal(call)
-        if fault is None:
-            return proceed()
-        if fault.startswith("held "):
-            self._hold(fault, proceed)
-        if fault == "late":
-            self._world.scheduler.spawn(partial(self._let_in, proceed, LONG), "late call")
-            self._world.scheduler.sleep(10)
-            raise TimeoutError
-        if fault == "fails":
-            raise refusal(call)
-        if fault == "throttled":
-            raise throttled()
-        if fault == "dies before":
-            self._world.stop(call.execution_arn)  # its call is on the way
-        return struck(self._world, fault, call, proceed)
+        if fault.startswith(("down ", "unasked ")):
+            self._take_down(call.action, float(fault.partition(" ")[2]))
+        self._refuse_if_down(call)
+        self._hold_if_planned(fault, proceed)
+        match fault:
+            case "fails":
+                raise refusal(call)
+            case "throttled":
+                raise throttled()
+            case "late":
+                self._world.scheduler.spawn(partial(self._let_in, proceed, LONG), "late call")
+                self._world.scheduler.sleep(10)
+                raise TimeoutError
+            case "dies before":
+                self._world.stop(call.execution_arn)  # its call is on the way
+        return self._struck(fault, call, proceed)
 
     def at_boundary(self, boundary: Boundary) -> None:
         if boundary.machine.startswith(("OperationStateMachine", "FastStateMachine")):
@@ -118,17 +91,14 @@ class PlannedFaults(Injector):
             raise Died
         if fault in ("slow", "late"):
             self._world.scheduler.sleep(LONG)
-        if fault is not None and point.send is not None and fault.startswith("held "):
-            self._hold(fault, point.send)
+        if point.send is not None:
+            self._hold_if_planned(fault, point.send)
         if fault in ("answer lost", "never arrives", "fails"):
-            raise ConnectionClosedError(endpoint_url=point.function)
+            raise lost()
 
-    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
-        if self._world.scheduler.now() < max(self._down.values(), default=0.0):
-            self._sweeps += 1
-            if self._sweeps % 30:  # most of them come to nothing
-                return ()
-        return (0.0,)
+    def _hold_if_planned(self, fault: str, sending: Callable[[], object]) -> None:
+        if fault.startswith("held "):
+            self._hold(self._steps + 1 + int(fault.removeprefix("held ")), sending)
 
 
 def is_possible(call: Call, fault: str) -> bool:

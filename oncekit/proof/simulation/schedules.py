@@ -42,8 +42,8 @@ class Outcome:
 
 def run_plan(world: World, plan: Plan) -> Outcome:
     """Run a plan to its end, let recovery have its time, send everything again, and check."""
-    planned = PlannedFaults(world, plan)
-    world.begin(planned, plan.seed, plan.background)
+    world.begin(plan.seed, plan.background)
+    world.injector = planned = PlannedFaults(world, plan)
     operators = Operators(world)
     world.scheduler.choose = planned.choose
     try:

@@ -12,6 +12,7 @@ import random
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from moto.stepfunctions.parser.api import ExecutionStatus
 
 from oncekit.local import LocalCloud
 from oncekit.local.boundaries import Boundary, boundaries
-from oncekit.local.engine import Call
+from oncekit.local.engine import Call, Interceptor
+from oncekit.local.engine.views import behind
 from oncekit.local.events import Delivery
 from oncekit.local.execution import as_text
+from oncekit.local.faults import Proceed
 from oncekit.local.once_cloud import PREFIX
 from oncekit.local.patching import replaced
 from oncekit.promises import checker
@@ -30,9 +33,7 @@ from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Journal
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation import business
-from oncekit.proof.simulation.background import BACKGROUNDS, Background
 from oncekit.proof.simulation.functions import Functions, Point
-from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.scheduler import Scheduler, seeded_uuid
 
 ROOT = Path(__file__).parents[3]
@@ -49,6 +50,53 @@ TURN = 300.0
 """Seconds, for which time runs on before anybody looks whether recovery has done its work."""
 
 
+@dataclass(frozen=True)
+class Background:
+    """What holds for a whole run, behind whatever fault its injector adds; nothing by default."""
+
+    lag: float = 0.0
+    """Seconds for which DescribeExecution, also for operators, does not see a change; AWS names no bound ("may not
+    reflect very recent updates and changes")."""
+    twice: str = ""
+    """Part of the name of a machine each of whose executions runs twice, as Express ones that are asynchronous may."""
+    after: float = 0.0
+    """Seconds until the second run begins."""
+
+    def of_run(self, arn: str) -> Sequence[float]:
+        """After how many seconds an asynchronous execution runs once more."""
+        return (self.after,) if self.twice and self.twice in arn else ()
+
+
+AFTER_A_LEASE = 400.0
+"""Seconds: longer than an owner in the fast lane keeps the lock."""
+BACKGROUNDS = {
+    "calm": Background(),
+    "stale": Background(lag=20.0),
+    "recovery twice": Background(twice="Recovery"),
+    "recovery late": Background(twice="Recovery", after=AFTER_A_LEASE),
+    "fast twice": Background(twice="Fast"),
+    "fast soon": Background(twice="Fast", after=2.0),
+    "fast late": Background(twice="Fast", after=AFTER_A_LEASE),
+}
+
+
+class Injector:
+    """Is asked wherever something can go wrong, and lets everything go well. A subclass does not: see `faults`."""
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        return proceed()
+
+    def at_boundary(self, boundary: Boundary) -> None:
+        pass
+
+    def at_point(self, point: Point) -> None:
+        pass
+
+    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
+        """After how many seconds it comes."""
+        return (0.0,)
+
+
 @functools.cache
 def opened() -> World:
     """The one of this process."""
@@ -62,7 +110,9 @@ class World:
         self.scheduler = Scheduler(BEGIN)
         self.dice = random.Random(0)  # noqa: S311 no secret
         self.injector = Injector()
-        self.background = Background(self.scheduler)
+        self.background = Background()
+        self.behind: Interceptor | None = None
+        """What else goes wrong at calls, behind the injector."""
         self.trace: list[str] = []
         self.sweeps = True
         self._template, self._parameters = template, {**PARAMETERS, **(parameters or {})}
@@ -93,8 +143,8 @@ class World:
         stack.enter_context(boundaries(self._at_boundary))
         stack.enter_context(replaced((uuid, "uuid4", seeded_uuid(self.dice))))
 
-    def begin(self, injector: Injector, seed: int = 0, background: str = "calm") -> None:
-        """Everything empty, and the clock at its beginning."""
+    def begin(self, seed: int = 0, background: str = "calm") -> None:
+        """Everything empty, the clock at its beginning, and nothing that goes wrong."""
         self.scheduler.drop()
         self.scheduler.restart(BEGIN)
         self.cloud.reset()
@@ -102,8 +152,8 @@ class World:
         self.business.clear()
         self.trace.clear()
         self.dice.seed(seed)
-        self.injector = injector
-        self.background = BACKGROUNDS[background](self.scheduler)
+        self.injector, self.behind = Injector(), None
+        self.background = BACKGROUNDS[background]
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -159,9 +209,16 @@ class World:
     def _at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         def go_on() -> dict[str, Any]:
             # Half of what a sweep does, and nobody here reads it.
-            return {"Count": 0} if call.state == "CountShard" else self.background.at_call(call, proceed)
+            return {"Count": 0} if call.state == "CountShard" else self.called(call.action, proceed)
 
-        return self.injector.at_call(call, go_on)
+        return self.injector.at_call(call, lambda: self.behind(call, go_on) if self.behind else go_on())
+
+    def called(self, action: str, proceed: Proceed) -> dict[str, Any]:
+        """A call in front of the background."""
+        if self.background.twice:
+            self.scheduler.wait()  # so that the other run goes on between any two calls
+        with behind(self.background.lag if action == "describe_execution" else 0.0):
+            return proceed()
 
     def _at_boundary(self, boundary: Boundary) -> None:
         if boundary.place == "enter":
