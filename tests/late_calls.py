@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any, Unpack
 
@@ -15,20 +16,17 @@ from oncekit.local.faults import Select, Selection, lost
 Proceed = Callable[[], dict[str, Any]]
 
 
-def before_call(**select: Unpack[Select]) -> Select:
-    """Just before a later call, of any execution; without arguments, before the next one."""
-    return select
-
-
 class Late:
-    """An interceptor that delays calls; `outcomes` has the result of each call, an answer or an error."""
+    """The connection breaks, and the call arrives all the same: just before a later call `until`, of any execution.
 
-    def __init__(self, until: Select, select: Select) -> None:
+    A call of a function cannot be late in this way: it belongs to its execution.
+    """
+
+    def __init__(self, until: Select, **select: Unpack[Select]) -> None:
         self._struck = Selection(select)
         self._later = Selection(until)
         self._held: list[Proceed] = []
         self._lock = threading.Lock()
-        self.outcomes: list[dict[str, Any] | Exception] = []
 
     def __call__(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         if self._held and self._later.strikes(call):
@@ -45,18 +43,8 @@ class Late:
         with self._lock:
             held, self._held = self._held, []
         for proceed in held:
-            try:
-                self.outcomes.append(proceed())
-            except (ClientError, BotoCoreError) as error:
-                self.outcomes.append(error)
-
-
-def arrives_late(until: Select, **select: Unpack[Select]) -> Late:
-    """The connection breaks, and the call arrives all the same: at a later moment, whatever has happened by then.
-
-    A call of a function cannot be late in this way: it belongs to its execution.
-    """
-    return Late(until, select)
+            with suppress(ClientError, BotoCoreError):
+                proceed()
 
 
 def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from latches import Latches
-from late_calls import arrives_late, before_call
+from late_calls import Late
 from scenario import (
     A_LEASE,
     BUSINESS,
@@ -198,7 +198,7 @@ def test_a_call_that_comes_after_the_release_does_not_take_the_lock_back(
     cloud: LocalCloud, latches: Latches, recover: Recover, until: str
 ) -> None:
     request = scripted({"raise": "Weather"}, {"return": 7})
-    late = arrives_late(before_call(state=until), state="TakeNextFence")
+    late = Late({"state": until}, state="TakeNextFence")
     with cloud.intercept(never_arrives(state="TakeNextFence", nth=range(2, 6)), late):
         assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
         recover()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from latches import Latches
-from late_calls import arrives_late, before_call
+from late_calls import Late
 from scenario import A_LEASE, died, record_of, released, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -18,7 +18,7 @@ def test_a_late_acquire_lock_takes_nothing_from_its_own_execution(
 ) -> None:
     """It timed out and was repeated; then the first one reaches the table."""
     request = scripted({"return": "done"})
-    with cloud.intercept(arrives_late(before_call(state=state), state="AcquireLock")):
+    with cloud.intercept(Late({"state": state}, state="AcquireLock")):
         execution = cloud.run(request)
     assert execution.output["disposition"] == "EXECUTED"
     record = record_of(cloud, request)
@@ -36,7 +36,7 @@ def test_call_that_takes_the_next_fence_and_comes_late_changes_nothing(
         died(cloud, request, "full")
         starts = 1
     nth = 2 if whose == "mine" and until != "Finalize" else 1
-    with cloud.intercept(arrives_late(before_call(state=until, nth=nth), state="TakeNextFence")):
+    with cloud.intercept(Late({"state": until, "nth": nth}, state="TakeNextFence")):
         execution = cloud.run(request)
     assert execution.output["disposition"] == "EXECUTED"
     record = record_of(cloud, request)
@@ -48,7 +48,7 @@ def test_a_first_acquire_lock_that_comes_after_a_release_is_run_by_the_sweep(
 ) -> None:
     """Accepted: the lock that it takes has a request, so nothing is stuck."""
     request = scripted({"raise": "NeedsAttention"}, {"return": 2})
-    late = arrives_late(before_call(state="nowhere"), state="AcquireLock")
+    late = Late({"state": "nowhere"}, state="AcquireLock")
     with cloud.intercept(late):
         assert cloud.run(request).error == "NeedsAttention"
     released(cloud, request)

@@ -97,15 +97,6 @@ def test_a_dead_owner_is_followed_within_70_seconds_of_its_lease(cloud: LocalClo
     assert rows(cloud, "ProviderLedgerTable") == 1
 
 
-def test_a_careful_request_whose_owner_died_waits_for_an_operator(cloud: LocalCloud, recover: Recover) -> None:
-    """In the fast lane; tests/scenarios has the full one."""
-    died(cloud, charge(**QUARANTINE), "fast")
-    recover()
-    record = record_of(cloud, charge())
-    assert (record["status"], record["error"]["name"], "request" in record) == ("QUARANTINED", "OwnerCrashed", True)
-    assert rows(cloud, "ProviderLedgerTable") == 0
-
-
 def test_what_was_done_before_the_owner_died_is_not_done_twice(cloud: LocalCloud, recover: Recover) -> None:
     """Business logic is started once more, and its provider knows the key."""
     fails_until_the_end(cloud, charge(), "Finalize")
@@ -136,21 +127,6 @@ def test_an_operation_without_a_function_any_more_is_for_the_operator(
 
 
 # ---- what an execution of its does not do ----
-
-
-def test_an_owner_that_lives_keeps_its_lock_however_old_its_lease(
-    cloud: LocalCloud, latches: Latches, recover: Recover
-) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}}, {"return": 2})
-    owner = cloud.start(request)
-    latches.wait_for_starts(1)
-    cloud.clock.advance(A_LEASE)
-    recover()
-    [heir] = by_recovery(cloud)
-    assert heir.output["disposition"] == "IN_PROGRESS"
-    latches.open("go")
-    assert result(cloud, cloud.wait(owner)) == 1
-    assert (record_of(cloud, request)["fence"], latches.starts()) == (1, 1)
 
 
 def test_an_owner_that_cannot_be_asked_counts_as_alive(cloud: LocalCloud, recover: Recover) -> None:
