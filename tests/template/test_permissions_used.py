@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import every_path
 import pytest
-from roles import with_more, without
+from roles import with_more
 from scenario import charge
 from template_parts import was_added
 
@@ -133,34 +133,6 @@ def test_no_role_has_a_permission_that_nothing_needs(told: Told) -> None:
 def test_every_role_is_in_use(told: Told, resources: Mapping[str, Mapping[str, Any]]) -> None:
     own = {name for name in told.permissions if not was_added(name, resources)}
     assert {use.role for use in told.uses} == own
-
-
-# ---- each of them can fail ----
-
-MISSING = [
-    (NAMED, "lambda:InvokeFunction", "", every_path.executed_and_replayed),
-    ("RequestPipeRole", "sqs:DeleteMessage", "", every_path.requested_by_a_message),
-    ("RecoveryScheduleRole", "states:StartExecution", "", every_path.recovered_by_the_sweep),
-    ("PlaceOrderRole", "dynamodb:UpdateItem", "StockTable", every_path.executed_and_replayed),
-]
-"""Permissions of a machine, a trigger, a schedule and a function, and a path that does not go without each."""
-
-
-@pytest.mark.parametrize(
-    ("holder", "action", "resource", "path"), MISSING, ids=lambda each: getattr(each, "__name__", each)
-)
-def test_missing_permission_is_told_by_its_name(
-    cloud: LocalCloud, holder: str, action: str, resource: str, path: Callable[[LocalCloud], None]
-) -> None:
-    cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
-    with without(cloud, holder, action, resource):
-        path(cloud)
-    roles = cloud.permissions.roles.values()
-    holding = {
-        role.logical_id for role in roles if any(each.policy.split(".")[0] == holder for each in role.permissions)
-    }
-    assert {denial.action for denial in cloud.denials()} == {action}
-    assert {denial.role for denial in cloud.denials()} <= holding
 
 
 def test_permission_that_another_one_covers_is_superfluous(cloud: LocalCloud) -> None:
