@@ -67,7 +67,7 @@ def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("line", "values"),
     [
-        ("once ls --status ", ["IN_PROGRESS", "QUARANTINED", "COMPLETED", "FAILED"]),
+        ("once ls --status ", ["IN_PROGRESS", "QUARANTINED"]),
         ("once run --lane fa", ["fast"]),
         ("once send --via e", ["eventbridge"]),
     ],

@@ -7,7 +7,6 @@ import itertools
 import re
 from typing import Any
 
-import pytest
 from operating import ID, Operator, put
 
 
@@ -65,42 +64,6 @@ def test_ls_chooses_by_status_lease_tenant_and_operation(operator: Operator) -> 
     assert listed(operator, "--status", "QUARANTINED")[0] == ["b#told#q"]
     assert listed(operator, "--tenant", "acme")[0] == ["acme#told#late", "acme#other#now"]
     assert listed(operator, "--operation", "other")[0] == ["acme#other#now"]
-
-
-def finish(operator: Operator, id: str, status: str, at: str, expires: int = 4_000_000_000) -> None:
-    """A record of a finished operation; `put` would give it a lease."""
-    texts = {"id": id, "status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "finishedAt": at}
-    numbers = {"fence": 1, "attempts": 2, "expiresAt": expires}
-    item = {key: {"S": value} for key, value in texts.items()}
-    item |= {key: {"N": str(value)} for key, value in numbers.items()}
-    operator.cloud.client("dynamodb").put_item(TableName=operator.cloud.outputs["TableName"], Item=item)
-
-
-def test_ls_of_finished_operations_reads_the_table_and_says_what_that_was(operator: Operator) -> None:
-    put(operator, "acme#told#open", "IN_PROGRESS", 5)
-    finish(operator, "acme#told#first", "COMPLETED", "2026-01-02T00:00:00Z")
-    finish(operator, "acme#told#second", "FAILED", "2026-01-03T00:00:00Z")
-    finish(operator, "acme#told#expired", "COMPLETED", "2026-01-01T00:00:00Z", 5)
-    done = operator.once("ls", "--status", "COMPLETED", "--status", "FAILED", "--json")
-    assert [each["id"] for each in done.answer["operations"]] == ["acme#told#second", "acme#told#first"]
-    assert done.answer["isComplete"] and done.answer["read"]["records"] == 4 and done.answer["read"]["units"] > 0
-    assert re.fullmatch(r"Read 4 records of the table, \d+\.\d read units\.\n", done.err)
-    shown = operator.once("ls", "--status", "FAILED").out.splitlines()
-    assert shown[0].split() == ["status", "lane", "attempts", "age", "finished", "error", "id"]
-    assert len(shown) == 2 and re.fullmatch(r"✗ +FAILED .* acme#told#second", shown[1])
-    assert "No such operation" in operator.once("ls", "--status", "FAILED", "--tenant", "other").out
-
-
-def test_ls_of_finished_operations_stops_at_its_limits(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(9):
-        finish(operator, f"acme#told#{number}", "COMPLETED", f"2026-01-02T00:00:0{number}Z")
-    monkeypatch.setattr("oncekit.cli.deployed.listing.PAGE", 2)
-    few = operator.once("ls", "--status", "COMPLETED", "--limit", "3", "--json").answer
-    assert (len(few["operations"]), few["isComplete"], few["read"]["records"]) == (3, False, 4)
-    monkeypatch.setattr("oncekit.cli.deployed.listing.MOST_READ", 6)
-    some = operator.once("ls", "--status", "COMPLETED", "--json").answer
-    assert (len(some["operations"]), some["isComplete"]) == (6, False)
-    assert "There may be more" in operator.once("ls", "--status", "COMPLETED").out
 
 
 def test_ls_table_has_its_columns(operator: Operator) -> None:

@@ -77,7 +77,6 @@ def _quarantined(operator: Watched, payload: dict[str, Any] | None = None) -> No
 def lists(operator: Watched) -> None:
     _quarantined(operator)
     operator.watch("ls")
-    operator.watch("ls", "--status", "FAILED")
     _refused(operator)
     operator.watch("ls", "--rejected")
 

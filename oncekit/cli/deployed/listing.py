@@ -1,7 +1,4 @@
-"""`once ls`: open operations through the sparse index, without reading more than is shown.
-
-No index lists finished ones: for these the table is read, and what that costs is told.
-"""
+"""`once ls`: open operations through the sparse index, without reading more than is shown."""
 
 from __future__ import annotations
 
@@ -12,14 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed.records import Record, has_expired, ours
+from oncekit.cli.deployed.records import Record, ours
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.terminal import short
 
 INDEX = "open-operations"
-MOST_READ = 20_000
-"""Records of the table that are read for finished operations; 8 KB of them cost one read unit."""
-PAGE = 500
 LONGEST_ID = 400
 """Characters that are printed: no id of a request has more."""
 BATCH = 100
@@ -83,44 +77,6 @@ def _shard(stack: Stack, shard: str, overdue: bool, limit: int) -> Iterator[tupl
         yield from ((float(item["leaseExpiresAt"]["N"]), item["id"]["S"]) for item in page["Items"])
 
 
-def finished_operations(
-    stack: Stack,
-    statuses: Sequence[str],
-    wanted: Callable[[str], bool],
-    limit: int,
-) -> dict[str, Any]:
-    """{operations, isComplete, read: {records, units}}: at most `limit`, the last finished first among those found.
-
-    Answers that have expired are left out. Complete when the whole table was read.
-    """
-    found: list[dict[str, Any]] = []
-    read = {"records": 0, "units": 0.0}
-    is_complete = True
-    for page in _pages(stack, statuses):
-        read["records"] += page["ScannedCount"]
-        read["units"] += page.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
-        records = ours(item for item in page["Items"] if wanted(item["id"]["S"]))
-        found += (described(stack, each) for each in records if not has_expired(stack, each))
-        if "LastEvaluatedKey" in page and (len(found) >= limit or read["records"] >= MOST_READ):
-            is_complete = False
-            break
-    found.sort(key=lambda each: str(each["finishedAt"] or ""), reverse=True)
-    return {"operations": found[:limit], "isComplete": is_complete and len(found) <= limit, "read": read}
-
-
-def _pages(stack: Stack, statuses: Sequence[str]) -> Iterator[dict[str, Any]]:
-    values = {f":{number}": {"S": status} for number, status in enumerate(statuses)}
-    pages = stack.client("dynamodb").get_paginator("scan")
-    yield from pages.paginate(
-        TableName=stack.table,
-        FilterExpression=f"#status IN ({', '.join(values)})",
-        ExpressionAttributeNames={"#status": "status"},
-        ExpressionAttributeValues=values,
-        ReturnConsumedCapacity="TOTAL",
-        PaginationConfig={"PageSize": PAGE},
-    )
-
-
 def described(stack: Stack, record: Record) -> dict[str, Any]:
     """An operation as `once ls` lists it."""
     lease = record.get("leaseExpiresAt", 0)
@@ -130,7 +86,6 @@ def described(stack: Stack, record: Record) -> dict[str, Any]:
         "lane": stack.lane_of(record["owner"]),
         "attempts": record["attempts"],
         "acquiredAt": record["acquiredAt"],
-        "finishedAt": record.get("finishedAt"),
         "leaseExpiresAt": lease,
         "overdue": record["status"] == "IN_PROGRESS" and lease < stack.now(),
         "error": record.get("error"),

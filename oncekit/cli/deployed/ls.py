@@ -11,26 +11,19 @@ from oncekit.cli.deployed import listing
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.listing import LONGEST_ID, age, since
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import OPEN, STATUSES
+from oncekit.cli.deployed.records import OPEN
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Json, Profile, Refusal, Region, StackName
 from oncekit.cli.outcomes import COLOURS, mark_of
-from oncekit.cli.terminal import Entry, short, tell
+from oncekit.cli.terminal import Entry, short
 from oncekit.problem import Problem
 
-HEAD = ("", "status", "lane", "attempts", "age")
-MORE = {
-    True: "There are more: raise --limit, or choose with --tenant or --operation.",
-    False: "There may be more: only a part of the table was read; raise --limit (20,000 records are read at most).",
-}
+HEAD = ("", "status", "lane", "attempts", "age", "overdue", "error", "id")
 
 Status = Annotated[
-    list[str] | None,
+    str | None,
     typer.Option(
-        "--status",
-        metavar="STATUS",
-        autocompletion=lambda: STATUSES,
-        help="IN_PROGRESS, QUARANTINED, COMPLETED or FAILED; can be repeated.  [default: the first two]",
+        "--status", metavar="STATUS", autocompletion=lambda: OPEN, help="IN_PROGRESS or QUARANTINED; by default both."
     ),
 ]
 Overdue = Annotated[bool, typer.Option("--overdue", help="Only operations in progress whose lease is over.")]
@@ -55,8 +48,8 @@ def ls(
 ) -> int:
     """List open operations, the oldest lease first.
 
-    With --status COMPLETED or FAILED also finished operations, the last finished first. No index lists these: the
-    table itself is read, 20,000 records at most, until --limit is reached. How much was read is on standard error.
+    No index lists finished operations: `once show` knows each, and the saved query STACK/failures lists those that
+    failed.
 
     `lane` is the lane of the last owner, even if the record has no owner any more: full or fast. `age` is the time
     since it took the lock, `overdue` the time since its lease ended. The id is last in each row.
@@ -64,12 +57,11 @@ def ls(
     With --rejected, the requests that were refused and are kept, the oldest first: CAN_START, REFUSED_AGAIN (with the
     reason), NO_INPUT (the request could not be kept) or UNREADABLE (it is no refused request of Once).
 
-    JSON: {operations: [...], isComplete}; if the table was read, also `read`: {records, units}; of refused requests
-    {requests: [...]}, as `once retry` has them.
+    JSON: {operations: [...], isComplete}; of refused requests {requests: [...]}, as `once retry` has them.
     """
-    if unknown := [each for each in status or () if each not in STATUSES]:
-        raise Problem(f"--status {unknown[0]}: there are {', '.join(STATUSES)}")
-    if overdue and set(status or ()) - {"IN_PROGRESS"}:
+    if status not in (None, *OPEN):
+        raise Problem(f"--status {status}: there are {', '.join(OPEN)}")
+    if overdue and status not in (None, "IN_PROGRESS"):
         raise Problem("--overdue: only what is IN_PROGRESS has a lease; leave out --status")
     if rejected and (status or overdue):
         raise Problem("--rejected: a refused request has no status and no lease; choose with --tenant or --operation")
@@ -82,49 +74,39 @@ def ls(
 
     with on_stack(Place(stack, profile, region)) as there:
         if rejected:
-            refused.answer(there, refused.handle(there, "list", refused.Which(error, wants), limit), as_json)
+            refused.answer(there, refused.handle(there, "list", error, wants, limit), as_json)
             return 0
-        statuses = ("IN_PROGRESS",) if overdue else tuple(status or OPEN)
-        if are_open := set(statuses) <= set(OPEN):
-            found = listing.open_operations(there, statuses, overdue, wants, limit)
-        else:
-            found = listing.finished_operations(there, statuses, wants, limit)
-            tell("Read {records:,} records of the table, {units:,.1f} read units.".format(**found["read"]))
+        statuses = ("IN_PROGRESS",) if overdue else (status,) if status else OPEN
+        found = listing.open_operations(there, statuses, overdue, wants, limit)
         if not as_json and found["operations"]:
-            _print_table(found["operations"], there.now(), are_open)
-        chooses = bool(status or overdue or tenant or operation)
-        return answered(found, as_json, *_remarks(found, are_open, chooses))
+            _print_table(found["operations"], there.now())
+        return answered(found, as_json, *_remarks(found, bool(status or overdue or tenant or operation)))
 
 
-def _print_table(operations: Sequence[Mapping[str, Any]], now: float, are_open: bool) -> None:
+def _print_table(operations: Sequence[Mapping[str, Any]], now: float) -> None:
     from oncekit.cli.paper import Paper
 
-    head = (*HEAD, "overdue" if are_open else "finished", "error", "id")
-    rows = [_row(each, now, are_open) for each in operations]
-    Paper(error=False).table(head, rows, [COLOURS[row[0]] for row in rows], is_whole=True)
+    rows = [_row(each, now) for each in operations]
+    Paper(error=False).table(HEAD, rows, [COLOURS[row[0]] for row in rows], is_whole=True)
 
 
-def _remarks(found: Mapping[str, Any], are_open: bool, chooses: bool) -> Iterator[Entry]:
+def _remarks(found: Mapping[str, Any], chooses: bool) -> Iterator[Entry]:
     if not found["operations"]:
-        nothing = (
-            f"Nothing is open{' that matches' if chooses else ''}." if are_open else "No such operation was found."
-        )
-        yield Entry("", nothing)
+        yield Entry("", f"Nothing is open{' that matches' if chooses else ''}.")
     if not found["isComplete"]:
-        yield Entry("", MORE[are_open])
+        yield Entry("", "There are more: raise --limit, or choose with --tenant or --operation.")
     if any(each["status"] == "QUARANTINED" for each in found["operations"]):
         yield Entry("", "`once show ID` tells what happened to a quarantined operation, and what to do next.")
 
 
-def _row(each: Mapping[str, Any], now: float, is_open: bool) -> tuple[str, ...]:
-    lease = since(now, each["leaseExpiresAt"]) if each["overdue"] else "-"
+def _row(each: Mapping[str, Any], now: float) -> tuple[str, ...]:
     return (
         mark_of(each["status"]),
         each["status"],
         each["lane"],
         str(each["attempts"]),
         age(each["acquiredAt"], now),
-        lease if is_open else age(each["finishedAt"], now),
+        since(now, each["leaseExpiresAt"]) if each["overdue"] else "-",
         short(each["error"]["name"]) if each["error"] else "-",
         short(each["id"], LONGEST_ID),
     )

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from oncekit.cli.deployed.listing import LONGEST_ID, age
@@ -45,30 +46,25 @@ class Rejected:
     text: str | None = None
 
 
-@dataclass(frozen=True)
-class Which:
-    """Of which requests: with this error, about an id that is wanted."""
-
-    error: str | None = None
-    wanted: Callable[[str | None], bool] = lambda _: True
-
-    @classmethod
-    def of(cls, id: str) -> Which:
-        return cls(None, lambda each: each == id)
-
-
-def handle(stack: Stack, doing: Doing, which: Which = Which(), limit: int = MOST) -> list[Handled]:
-    """List refused requests, the oldest first, start those again that can succeed, or delete them.
+def handle(
+    stack: Stack,
+    doing: Doing,
+    error: str | None = None,
+    wants: Callable[[str | None], bool] = lambda _id: True,
+    limit: int = MOST,
+) -> list[Handled]:
+    """List refused requests, the oldest first, start those again that can succeed, or delete them: those with this
+    error about an id that is wanted.
 
     `id` is None where the request has none, `refusedBy` the execution that refused it.
     """
-    done: list[Handled] = []
-    for each in refused(stack):
-        if len(done) == limit:
-            break
-        if which.error in (None, each.error) and which.wanted(each.id):
-            done.append(_handled(stack, each, doing))
-    return done
+    asked = (each for each in refused(stack) if error in (None, each.error) and wants(each.id))
+    return [_handled(stack, each, doing) for each in islice(asked, limit)]
+
+
+def of(stack: Stack, doing: Doing, id: str) -> list[Handled]:
+    """The same with those of one id."""
+    return handle(stack, doing, wants=lambda each: each == id)
 
 
 def time_of(key: str) -> str | None:

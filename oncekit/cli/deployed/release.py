@@ -90,8 +90,8 @@ def _forget(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
 def _delete(stack: Stack, id: str | None, error: str | None, yes: bool, as_json: bool) -> int:
     if not yes and not _is_sure(id or str(error), "deleted", (LOST,), "Delete them?"):
         return 1
-    which = refused.Which(error) if id is None else refused.Which.of(id)
-    refused.answer(stack, refused.handle(stack, "delete", which), as_json)
+    gone = refused.handle(stack, "delete", error) if id is None else refused.of(stack, "delete", id)
+    refused.answer(stack, gone, as_json)
     return 0
 
 

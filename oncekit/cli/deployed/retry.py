@@ -11,7 +11,7 @@ from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.records import Changed, Missing
-from oncekit.cli.deployed.rejected import MOST, STUCK, Handled, Which, handle
+from oncekit.cli.deployed.rejected import MOST, STUCK, Handled
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
@@ -52,12 +52,14 @@ def retry(
         raise Problem("--error: it chooses refused requests; add --rejected")
     with on_stack(Place(stack, profile, region), id or "") as there:
         if id is None or rejected:
-            which = Which(error) if id is None else Which.of(id)
-            return _told(there, handle(there, "start", which, limit), as_json)
+            started = (
+                refused.handle(there, "start", error, limit=limit) if id is None else refused.of(there, "start", id)
+            )
+            return _told(there, started, as_json)
         try:
             answer = decisions.retry(there, id)
         except (Missing, Changed):
-            if started := handle(there, "start", Which.of(id)):
+            if started := refused.of(there, "start", id):
                 return _told(there, started, as_json)
             raise
         told = f"{id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."

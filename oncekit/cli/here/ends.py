@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from shlex import quote
 from typing import Any
@@ -46,16 +46,14 @@ def tell_end(execution: Execution, paper: Paper) -> None:
     ended = f"{mark(execution)} {short(outcome(execution), LONGEST_ID)}"
     lane = "fast  " if lane_of(execution.arn) == FAST else ""
     head = f"{ended}  {short(id, LONGEST_ID) if id else execution.name}  {lane}{execution.seconds:.1f} s  "
-    paper.path(head, _shortened(execution.states), head_style=style)
+    states = execution.states
+    if len(states) > MOST_STATES:  # one that waits for another goes through the same states again and again
+        states = (*states[: MOST_STATES // 2], "…", *states[-MOST_STATES // 2 :])
+    paper.path(head, states, head_style=style)
     if execution.status != "SUCCEEDED":
         paper.paragraph(message_of(execution), 4, style)
     if id and execution.error == ASKS_AN_OPERATOR and len(id) <= LONGEST_ID:
         paper.line(f"    once show {quote(id)}", style)
-
-
-def _shortened(states: Sequence[str]) -> Sequence[str]:
-    """One that waits for another goes through the same states again and again."""
-    return states if len(states) <= MOST_STATES else (*states[: MOST_STATES // 2], "…", *states[-MOST_STATES // 2 :])
 
 
 def tell_failed_recovery(execution: Execution, paper: Paper) -> None:
