@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def copy_project(folder: Path, *, changed: tuple[str, ...] = ("functions",)) -> Path:
+def copy_project(folder: Path, *, changed: tuple[str, ...] = ("examples", "functions")) -> Path:
     """A copy of the template and of what a test changes, and links to the rest."""
     for name in ("api", "operations", "examples", "functions", "shared", "statemachine"):
         if name in changed:

@@ -29,7 +29,8 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
     copy_project(tmp_path)
     (tmp_path / "functions/build_report").rename(tmp_path / "reports")  # no folder's name is fixed
     template = tmp_path / "template.yaml"
-    template.write_text(template.read_text().replace("functions/build_report", "reports"))
+    examples = tmp_path / "examples/template.yaml"
+    examples.write_text(examples.read_text().replace("functions/build_report", "reports"))
     named = ("--parameter", "Operations=report=once_op-build-report:live")
     with once_up(tmp_path, tmp_path, *named) as up:
         lines, given = up.lines, up.given
