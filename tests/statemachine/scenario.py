@@ -6,11 +6,19 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
+from commands import Sessions
 from late_calls import answers
 
+from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed.records import read
+from oncekit.cli.deployed.session import Place
+from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import fails, never_arrives
@@ -21,6 +29,7 @@ A_LEASE = 3600
 LANES = pytest.mark.parametrize("lane", ["fast", "full"])
 BUSINESS = "ExecuteBusinessLogic"
 
+SESSIONS = Sessions()
 _numbers = itertools.count(1)
 
 
@@ -168,39 +177,19 @@ def died(cloud: LocalCloud, request: Any, lane: Lane) -> Execution:
     return ended
 
 
+def operators(cloud: LocalCloud) -> Stack:
+    """The stack as an operator's command has it."""
+    return replace(connect(Place("once"), open_session=SESSIONS.at), now=cloud.clock.now)
+
+
 def released(cloud: LocalCloud, request: dict[str, Any]) -> None:
-    """As `once release` writes it: the record expires now, so that the next request starts afresh."""
-    _write(
-        cloud,
-        request,
-        "SET #s = :failed, #o = :operator, fence = fence + :one, expiresAt = :over, finishedAt = :at, #e = :error "
-        "REMOVE leaseExpiresAt, openShard, #r, requestRef, mayStartAgain",
-        {":failed": {"S": "FAILED"}, ":over": {"N": str(int(cloud.clock.now()) - 60)}, ":at": {"S": "now"}}
-        | {":error": {"M": {"name": {"S": "Released"}, "message": {"S": "an operator released it"}}}},
-        {"#e": "error", "#r": "request"},
-    )
+    """As `once release` does it, whatever has become of the owner."""
+    stack = operators(cloud)
+    decisions.release(stack, read(stack, id_of(request)))
 
 
 def begun_again(cloud: LocalCloud, request: dict[str, Any]) -> None:
-    """As `once retry` writes it, before it starts anything."""
-    shard = record_of(cloud, request)["openShard"].replace("QUARANTINED", "IN_PROGRESS")
-    _write(
-        cloud,
-        request,
-        "SET #s = :open, #o = :operator, fence = fence + :one, attempts = :zero, leaseExpiresAt = :zero, "
-        "openShard = :shard, mayStartAgain = :true REMOVE #e, finishedAt",
-        {":open": {"S": "IN_PROGRESS"}, ":zero": {"N": "0"}, ":shard": {"S": shard}, ":true": {"BOOL": True}},
-        {"#e": "error"},
-    )
-
-
-def _write(
-    cloud: LocalCloud, request: dict[str, Any], update: str, values: dict[str, Any], names: dict[str, str]
-) -> None:
-    cloud.client("dynamodb").update_item(
-        TableName=cloud.outputs["TableName"],
-        Key={"id": {"S": id_of(request)}},
-        UpdateExpression=update,
-        ExpressionAttributeNames={"#s": "status", "#o": "owner"} | names,
-        ExpressionAttributeValues={":operator": {"S": "operator-1"}, ":one": {"N": "1"}} | values,
-    )
+    """As `once retry` does it, but for the start, which is lost."""
+    stack = operators(cloud)
+    with suppress(ClientError):
+        decisions.retry(replace(stack, outputs={**stack.outputs, "StateMachineAliasArn": "none"}), id_of(request))
