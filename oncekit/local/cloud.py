@@ -74,7 +74,7 @@ class Cloud:
         self._on_output = on_output
         self._dice = dice
         self.executions = Executions()
-        self.deployed = Stack({}, {}, {}, {})
+        self.deployed = Stack({}, {}, {}, {}, {})
         self._known: dict[str, Deployed] = {}
         self.sources: frozenset[Path] = frozenset()
         """The files and folders that it is deployed from, and those that the last deployment missed."""
@@ -118,7 +118,9 @@ class Cloud:
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)
         self._stack.enter_context(when_asked(self._describing, "cloudformation"))
-        self._lambda_api = LambdaApi(self.functions, self._functions_of_the_template, self._folder_of_layer)
+        self._lambda_api = LambdaApi(
+            self.functions, self._functions_of_the_template, lambda arn: self.deployed.layers.get(arn)
+        )
         self._stack.enter_context(self._lambda_api.served())
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
@@ -205,14 +207,6 @@ class Cloud:
         resources = self.deployed.resources.values()
         return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::Function"}
 
-    def _layers(self) -> Mapping[str, Mapping[str, Any]]:
-        resources = self.deployed.resources.values()
-        return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::LayerVersion"}
-
-    def _folder_of_layer(self, arn: str) -> Path | None:
-        content = self._layers().get(arn)
-        return None if content is None else self._template.folder / str(content["Content"]["S3Key"])
-
     def client(self, service: str) -> Any:
         """A boto3 client of a service, on the backend in this process; interceptors do not see its calls."""
         return self._service_calls.direct(service)
@@ -253,7 +247,6 @@ class Cloud:
             self.functions.register(name, deployed.functions[name])
         self.deployed = deployed
         self.sources = frozenset(made_of)
-        self._template = template
 
     def _run(self, deployed: Stack) -> None:
         """What delivers, checks and serves goes by these resources from now on."""
@@ -333,7 +326,7 @@ class Cloud:
 
     @contextmanager
     def lose_events(self, fate: Fate = lost) -> Iterator[None]:
-        """While the context is open, deliveries are lost, or get another `fate`, such as `twice` or `late(60)`."""
+        """While the context is open, deliveries are lost, or get another `fate`, such as two deliveries."""
         with self._exchange.fated(fate):
             yield
 

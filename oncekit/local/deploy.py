@@ -18,7 +18,7 @@ type. What moto ignores is added here, and nowhere else:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,17 +49,8 @@ class Stack:
     """By physical name."""
     parameters: Mapping[str, str]
     """Those of the template, and those of the applications inside it where it has none of the name."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a deployment would make; like `Stack`, with the applications inside."""
-
-    written: Sequence[Mapping[str, Any]]
-    """The resources as the templates have them: nothing in them is resolved."""
-    functions: Mapping[str, FunctionSpec]
-    outputs: Mapping[str, str]
-    parameters: Mapping[str, str]
+    layers: Mapping[str, Path]
+    """The folder that is /opt/python of each, by ARN."""
 
 
 _Value = TypeVar("_Value")
@@ -87,8 +78,7 @@ def deploy(
         _Deployment(template, _no_call, endpoint_url, {}, dry=True, sources=sources).check()
     deployment = _Deployment(template, call, endpoint_url, known, sources=sources)
     deployment.deploy()
-    resources, outputs = deployment.everything(), deployment.of_all(_Deployment.outputs)
-    return Stack(resources, outputs, deployment.functions, deployment.of_all(_parameters))
+    return deployment.stack_of_all()
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[str, dict[str, Any]]:
@@ -100,12 +90,11 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
     return {machine_name(logical_id): definition for logical_id, definition in deployment.definitions()}
 
 
-def planned(path: Path) -> Plan:
+def planned(path: Path) -> Stack:
     """What the template at `path` would make; creates nothing. Raises TemplateError."""
     deployment = _dry(path)
     deployment.deploy()
-    written, functions = list(deployment.written()), deployment.functions
-    return Plan(written, functions, deployment.of_all(_Deployment.outputs), deployment.of_all(_parameters))
+    return deployment.stack_of_all()
 
 
 def _dry(path: Path, parameters: Mapping[str, object] | None = None) -> _Deployment:
@@ -185,17 +174,11 @@ class _Deployment:
             found |= each.of_all(own)
         return found | own(self)
 
-    def everything(self) -> dict[str, Deployed]:
+    def stack_of_all(self) -> Stack:
         """What was created here and in the applications inside."""
-        return self.of_all(lambda each: {each.key(logical_id): made for logical_id, made in each.made.items()})
-
-    def written(self) -> Iterator[Mapping[str, Any]]:
-        """What the templates say of what was created."""
-        for logical_id, each in self.made.items():
-            if each.ref:
-                yield self.template.section("Resources")[logical_id]
-        for inner in self.inner.values():
-            yield from inner.written()
+        made = self.of_all(lambda each: {each.key(logical_id): made for logical_id, made in each.made.items()})
+        parameters = self.of_all(lambda each: dict(each.template.parameters))
+        return Stack(made, self.of_all(_Deployment.outputs), self.functions, parameters, self.layers)
 
     def outputs(self) -> dict[str, str]:
         found = {}
@@ -212,7 +195,7 @@ class _Deployment:
                 yield from self.inner[logical_id].definitions()
         for logical_id, resource in self.template.section("Resources").items():
             if resource["Type"] == MACHINE:
-                yield logical_id, self.definition(self.resolver.resolve(resource["Properties"]), logical_id)[1]
+                yield logical_id, self.definition(self.resolver.resolve(resource["Properties"]), logical_id)
 
     def deployed(self, logical_id: str) -> Deployed:
         """The resource, created now unless it exists. If its condition is false, it has no name."""
@@ -252,8 +235,6 @@ class _Deployment:
         properties = {
             k: v for k, v in self.resolver.resolve(resource.get("Properties") or {}).items() if v is not NO_VALUE
         }
-        if self.within:
-            properties = _with_whole_paths(properties, self.template.folder)
         if kind == "AWS::Lambda::Function":
             return self._function(logical_id, properties)
         if kind == NESTED:
@@ -360,7 +341,7 @@ class _Deployment:
     def _state_machine(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("StateMachineName", f"{self.key(logical_id)}-local")
         arn = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{name}"
-        definition = json.dumps(self.definition(properties, logical_id)[1])
+        definition = json.dumps(self.definition(properties, logical_id))
         made_of = {**properties, "DefinitionString": definition}
         known = self._known(logical_id)
         if known is not None and _type_of_machine(known.properties) != _type_of_machine(properties):
@@ -376,8 +357,8 @@ class _Deployment:
         attributes = {"Arn": arn, "Name": name, "StateMachineRevisionId": "local"}
         return Deployed(MACHINE, made_of, arn, _reader("", logical_id, attributes))
 
-    def definition(self, properties: Mapping[str, Any], logical_id: str) -> tuple[Path, dict[str, Any]]:
-        """The file of a state machine's definition, and the definition with its substitutions."""
+    def definition(self, properties: Mapping[str, Any], logical_id: str) -> dict[str, Any]:
+        """A state machine's definition with its substitutions."""
         location = properties.get("DefinitionS3Location")
         if location is None:
             raise TemplateError(
@@ -385,7 +366,7 @@ class _Deployment:
             )
         path = self.template.folder / location["Key"]
         self.sources.add(path)
-        return path, render_definition(path, properties.get("DefinitionSubstitutions", {}))
+        return render_definition(path, properties.get("DefinitionSubstitutions", {}))
 
     def _function(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("FunctionName", f"{STACK}-{self.key(logical_id)}")
@@ -419,10 +400,6 @@ class _Deployment:
             self.functions[name] = replace(spec, aliases=spec.aliases | {alias})
 
 
-def _parameters(deployment: _Deployment) -> dict[str, str]:
-    return dict(deployment.template.parameters)
-
-
 def _type_of_machine(properties: Mapping[str, Any]) -> str:
     return str(properties.get("StateMachineType", "STANDARD"))
 
@@ -436,15 +413,6 @@ def _reader(kind: str, logical_id: str, attributes: Mapping[str, str], anything:
         raise TemplateError(f"{logical_id} ({kind}) has no attribute {name} in the local cloud")
 
     return read
-
-
-def _with_whole_paths(properties: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The properties of a function or a layer inside of another application, whose folder is another one."""
-    places = {name: each for name in ("Code", "Content") if isinstance(each := properties.get(name), dict)}
-    whole = {
-        name: {**each, "S3Key": str(folder / str(each["S3Key"]))} for name, each in places.items() if "S3Key" in each
-    }
-    return {**properties, **whole}
 
 
 def _parameter_text(value: Any) -> str:

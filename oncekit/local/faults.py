@@ -5,7 +5,7 @@ the n-th matching call, counted from 1; `nth=0` affects all of them, a range tho
 
     never_arrives, answer_lost    the connection breaks before or after the call is applied
     times_out, fails              no answer in time, an error
-    before, after                 something else happens beside the call
+    before                        something else happens just before the call
     runs_twice                    for `cloud.repeating`: an Express execution runs once more
 """
 
@@ -87,17 +87,6 @@ def before(act: Callable[[], object], **select: Unpack[Select]) -> Interceptor:
     def strike(_call: Call, proceed: Proceed) -> dict[str, Any]:
         act()
         return proceed()
-
-    return _striking(strike, select)
-
-
-def after(act: Callable[[], object], **select: Unpack[Select]) -> Interceptor:
-    """Something else happens just after the call, before its answer arrives."""
-
-    def strike(_call: Call, proceed: Proceed) -> dict[str, Any]:
-        answer = proceed()
-        act()
-        return answer
 
     return _striking(strike, select)
 

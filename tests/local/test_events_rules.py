@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 from event_stand import Stand, queue, worker
 
-from oncekit.local.events import Delivery, late, twice
+from oncekit.local.events import Delivery
 from oncekit.local.events.exchange import left_out
 
 EVENT = {
@@ -202,10 +202,10 @@ def test_event_can_be_lost_come_twice_or_late(stand: Stand) -> None:
     with stand.cloud.lose_events():
         put(stand, {"id": "o-lost"})
         stand.cloud.settle()
-    with stand.cloud.lose_events(twice):
+    with stand.cloud.lose_events(lambda _: [0.0, 0.0]):
         put(stand, {"id": "o-twice"})
         stand.cloud.settle()
-    with stand.cloud.lose_events(late(90)):
+    with stand.cloud.lose_events(lambda _: [90.0]):
         put(stand, {"id": "o-late"})
         stand.cloud.settle()
     assert stand.inputs() == ["o-twice", "o-twice", "o-late"]

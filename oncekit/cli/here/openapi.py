@@ -17,7 +17,7 @@ from oncekit.operation_functions import OperationFunctions
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:
-    from oncekit.local.deploy import Plan
+    from oncekit.local.deploy import Stack
 
 Document = dict[str, Any]
 API = "AWS::ApiGateway::RestApi"
@@ -44,7 +44,7 @@ def document(template: Path) -> Document:
     from oncekit.local.deploy import planned
 
     plan = planned(template)
-    bodies = [(each.get("Properties") or {}).get("Body", {}) for each in plan.written if each["Type"] == API]
+    bodies = [each.properties.get("Body", {}) for each in plan.resources.values() if each.type == API]
     body = next((each for each in bodies if STARTS in each.get("paths", {})), None)
     if body is None:
         off = "; its parameter HttpTrigger is false" if plan.parameters.get("HttpTrigger") == "false" else ""
@@ -96,7 +96,7 @@ def _parameter(given: Mapping[str, Any]) -> Document:
     return {**given, **required, "schema": _parts()["parameters"].get(given["name"], given["schema"])}
 
 
-def _payloads(plan: Plan) -> Iterator[tuple[str, Document]]:
+def _payloads(plan: Stack) -> Iterator[tuple[str, Document]]:
     """The operations, each with the schema of its payload; where nothing says more, that is an object."""
     known = OperationFunctions.of({**plan.parameters, **plan.outputs})
     for operation, named in known.named.items():

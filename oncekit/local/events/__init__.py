@@ -17,6 +17,6 @@ Where AWS documents nothing, the module says what it assumes.
 
 from __future__ import annotations
 
-from oncekit.local.events.deliveries import Delivery, Fate, late, lost, twice
+from oncekit.local.events.deliveries import Delivery, Fate, lost
 
-__all__ = ["Delivery", "Fate", "late", "lost", "twice"]
+__all__ = ["Delivery", "Fate", "lost"]

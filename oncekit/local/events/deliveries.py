@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -53,8 +53,6 @@ class Delivery:
     """`delivered`, `lost`, `failed` (it is tried again, or the pipe's queue keeps it), `dead-lettered` or `dropped`."""
     result: str = ""
     """ARN of the execution, or id of the message; the error if it failed."""
-    event: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The event that is delivered; empty for a schedule."""
 
 
 Fate = Callable[[Delivery], Sequence[float]]
@@ -67,16 +65,6 @@ Empty is lost for good. Two members are two deliveries, as EventBridge promises 
 def lost(_delivery: Delivery) -> Sequence[float]:
     """It never arrives, and nobody notices."""
     return ()
-
-
-def twice(_delivery: Delivery) -> Sequence[float]:
-    """It arrives, and arrives again."""
-    return (0.0, 0.0)
-
-
-def late(seconds: float) -> Fate:
-    """It arrives after this many seconds of the clock's time."""
-    return lambda _delivery: (seconds,)
 
 
 def at_once(_delivery: Delivery) -> Sequence[float]:

@@ -175,7 +175,7 @@ class Pipes:
             if delivery.outcome == "delivered":
                 self._delete(pipe, records)
 
-        delivery = Delivery("pipe", pipe.name, pipe.target, text, self._clock.now(), event={"Records": records})
+        delivery = Delivery("pipe", pipe.name, pipe.target, text, self._clock.now())
         target = {"Arn": pipe.target, "RoleArn": pipe.role}
         self._ship(Shipment(delivery, target, ONE_ATTEMPT, refusal=refusal, done=done))
 

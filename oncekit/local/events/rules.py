@@ -88,7 +88,7 @@ def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
             check_json(text)
     except Refusal as error:
         refusal = error
-    delivery = Delivery("rule", rule.name, target["Arn"], text, event.ingested_at, event=event.body)
+    delivery = Delivery("rule", rule.name, target["Arn"], text, event.ingested_at)
     queue = (target.get("DeadLetterConfig") or {}).get("Arn")
     # The event itself, not the input that was made of it.
     letter = DeadLetter(queue, text_of(event.body), {"RULE_ARN": rule.arn}) if queue else None
