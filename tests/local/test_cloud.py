@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import threading
@@ -11,11 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from engine_machines import create, task
 from latches import Latches
-from signing import keys
 
 from oncekit.local import LocalCloud
 from oncekit.local.cloud import LocalCloudError
@@ -43,20 +40,6 @@ def test_waiting_too_long_names_the_state(cloud: LocalCloud, tmp_path: Path) -> 
         cloud.wait(arn, timeout=0)
     (tmp_path / "go").touch()
     assert cloud.wait(arn).status != "RUNNING"
-
-
-def test_clients_in_other_processes_see_the_same_cloud(cloud: LocalCloud) -> None:
-    cloud.run(CHARGE)
-    remote = boto3.client("dynamodb", endpoint_url=cloud.endpoint_url, **keys(cloud.environment))
-    assert remote.get_item(TableName=cloud.outputs["TableName"], Key={"id": {"S": ID}})["Item"]["status"] == {
-        "S": "COMPLETED"
-    }
-    states = boto3.client("stepfunctions", endpoint_url=cloud.endpoint_url, **keys(cloud.environment))
-    arn = states.start_execution(
-        stateMachineArn=cloud.outputs["StateMachineArn"], name="remote", input=json.dumps(CHARGE)
-    )
-    assert cloud.wait(arn["executionArn"]).output["disposition"] == "REPLAYED"
-    assert states.describe_execution(executionArn=arn["executionArn"])["status"] == "SUCCEEDED"
 
 
 def test_nothing_leaves_the_machine_and_the_surroundings_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,19 +100,6 @@ def test_reset_forgets_also_what_a_stopped_execution_was_about_to_write(cloud: L
         cloud.reset()
     assert written.wait(10)
     assert cloud.record("late") is None
-
-
-def test_other_parameters_hold_for_a_while_and_data_stays(cloud: LocalCloud) -> None:
-    cloud.run(CHARGE)
-    before = dict(cloud.parameters)
-    with cloud.deployed_with({"MaxAttempts": "1"}):
-        assert cloud.parameters["MaxAttempts"] == "1"
-        assert cloud.run(CHARGE).output["disposition"] == "REPLAYED"
-        failing = {**CHARGE, "operation": "scripted", "payload": {"script": [{"raise": "RuntimeError"}]}}
-        cloud.add_function("scripted", FUNCTIONS / "scripted")
-        assert cloud.run(failing).error == "NeedsAttention"
-        assert len(cloud.invocations("scripted")) == 1
-    assert cloud.parameters == before
 
 
 def test_only_one_cloud_is_open_in_a_process(cloud: LocalCloud) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from engine_machines import END, Execute, executes
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine import EngineReplaced, check_pins
-from oncekit.local.faults import answer_lost, never_arrives
 
 
 @pytest.fixture
@@ -22,16 +19,6 @@ def execute(cloud: LocalCloud) -> Execute:
 def value(execute: Execute, expression: str, given: Any = None) -> Any:
     execution = execute({"S": {"Type": "Succeed", "Output": "{% " + expression + " %}"}}, given)
     return execution.output if execution.status == "SUCCEEDED" else execution.error
-
-
-def put(key: str, **more: Any) -> dict[str, Any]:
-    return {
-        "Type": "Task",
-        "Resource": "arn:aws:states:::aws-sdk:s3:putObject",
-        "Arguments": {"Bucket": "${bucket}", "Key": key, "Body": "{% $states.input %}"},
-        "End": True,
-        **more,
-    }
 
 
 @pytest.mark.aws(unconfirmed="V31")
@@ -85,70 +72,11 @@ def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Execute) 
     assert execute(states, 2).output == "default"
 
 
-@pytest.mark.aws(
-    recorded="localstack/localstack: tests/aws/services/stepfunctions/v2/services/"
-    "test_aws_sdk_task_service.snapshot.json",
-    says='the ETag of the Body {"Dict": "Value"} is the MD5 of {"Dict":"Value"}',
-)
-def test_body_of_an_object_is_written_as_json(execute: Execute, cloud: LocalCloud) -> None:
-    task = put("k")
-    task["Arguments"]["Bucket"] = cloud.outputs["ResponseBucketName"]
-    assert execute({"A": task}, {"a": [1, "ü"]}).status == "SUCCEEDED"
-    body = cloud.client("s3").get_object(Bucket=cloud.outputs["ResponseBucketName"], Key="k")["Body"].read()
-    assert json.loads(body) == {"a": [1, "ü"]}
-
-
-def dynamodb(cloud: LocalCloud, action: str = "updateItem", **more: Any) -> dict[str, Any]:
-    arguments: dict[str, Any] = {"TableName": cloud.outputs["TableName"], "Key": {"id": {"S": "engine"}}}
-    arguments |= {"UpdateExpression": "SET a = :a", "ExpressionAttributeValues": {":a": {"S": "1"}}}
-    task = {"Type": "Task", "Resource": f"arn:aws:states:::dynamodb:{action}", "Arguments": arguments, "End": True}
-    return {**task, **more}
-
-
-@pytest.mark.aws(
-    recorded="localstack/localstack: tests/aws/services/stepfunctions/v2/error_handling/test_aws_sdk.snapshot.json",
-    says="error is S3.NoSuchBucketException, S3.NoSuchKeyException, DynamoDb.ResourceNotFoundException or",
-)
-def test_errors_of_integrations_have_the_names_of_aws(execute: Execute, cloud: LocalCloud) -> None:
-    refused = dynamodb(cloud)
-    refused["Arguments"]["ConditionExpression"] = "attribute_exists(id)"
-    assert execute({"A": refused}).error == "DynamoDB.ConditionalCheckFailedException"
-    for fault in (never_arrives(), answer_lost()):
-        with cloud.intercept(fault):
-            assert execute({"A": dynamodb(cloud)}).error == "DynamoDB.AmazonDynamoDBException"
-    gone = "arn:aws:states:us-east-1:123456789012:execution:gone:gone"
-    task = {"Type": "Task", "Arguments": {"ExecutionArn": gone}, "End": True}
-    task["Resource"] = "arn:aws:states:::aws-sdk:sfn:describeExecution"
-    assert execute({"A": task}).error == "Sfn.ExecutionDoesNotExistException"
-
-
-@pytest.mark.aws(
-    model="stepfunctions",
-    says="Length constraints apply to the payload size, and are expressed as bytes in UTF-8 encoding.",
-)
-def test_input_over_256_kib_is_refused(cloud: LocalCloud) -> None:
-    with pytest.raises(ClientError, match="262144"):
-        cloud.start({"x": "y" * 262_144})
-
-
 @pytest.mark.ours
 def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oncekit.local.engine.version", lambda _package: "9.9.9")
     with pytest.raises(EngineReplaced, match=r"moto 9\.9\.9 is installed, but .* patches moto 5\.2\.5"):
         check_pins()
-
-
-@pytest.mark.aws(
-    "Amazon States Language specification",
-    "The interpreter MAY define other auxiliary JSONata functions and values, and MAY restrict the use of",
-)
-def test_variables_reach_expressions_as_values_and_not_as_source(execute: Execute) -> None:
-    text = "\" & $error('run') & \""
-    states = {
-        "A": {"Type": "Pass", "Assign": {"v": "{% $states.input %}"}, "Next": "B"},
-        "B": {"Type": "Succeed", "Output": "{% $v %}"},
-    }
-    assert execute(states, text).output == text
 
 
 @pytest.mark.ours

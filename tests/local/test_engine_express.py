@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed
 
 from oncekit.local import LocalCloud
-
-WAITS = {"W": {"Type": "Wait", "Seconds": 100, "Next": "E"}, "E": END}
 
 
 @pytest.fixture
@@ -32,12 +26,6 @@ def test_arn_of_an_express_execution_has_its_own_form(cloud: LocalCloud) -> None
     name = created.rpartition(":")[2]
     assert re.fullmatch(rf"arn:aws:states:us-east-1:\d{{12}}:express:{name}:once:[0-9a-f-]{{36}}", arn)
     assert cloud.wait(arn).output == arn
-
-
-@pytest.mark.aws(model="stepfunctions", says="StartExecution isn't idempotent for EXPRESS workflows.")
-def test_name_of_an_express_execution_may_be_used_again(cloud: LocalCloud) -> None:
-    created = create(cloud, {"E": END}, "EXPRESS")
-    assert start(cloud, created, 1, name="same") != start(cloud, created, 2, name="same")
 
 
 @pytest.mark.aws(
@@ -68,24 +56,3 @@ def test_express_execution_lives_for_five_minutes(
     assert machine(waits, machine_type="EXPRESS", **own_limit).status == "TIMED_OUT"
     assert cloud.clock.now() == before + lasts
     assert machine(waits).status == "SUCCEEDED"
-
-
-def synchronously(cloud: LocalCloud, machine: str) -> dict[str, Any]:
-    client = boto3.client("stepfunctions", region_name="us-east-1", config=Config(inject_host_prefix=False))
-    answer: dict[str, Any] = client.start_sync_execution(stateMachineArn=machine, name="now", input='{"n": 1}')
-    return answer
-
-
-@pytest.mark.aws(recorded=RECORDED, says="status is SUCCEEDED with output and input, or FAILED with error and cause")
-def test_synchronous_start_waits_for_the_end_and_tells_what_it_came_to(cloud: LocalCloud) -> None:
-    waits = create(cloud, {**WAITS, "E": succeed("$states.input.n")}, "EXPRESS")
-    with ThreadPoolExecutor() as pool:
-        with cloud.clock.held():  # type: ignore[attr-defined]
-            answer = pool.submit(synchronously, cloud, waits)
-            with pytest.raises(TimeoutError):
-                answer.result(0.5)
-        done = answer.result(20)
-    assert (done["status"], done["output"], done["input"]) == ("SUCCEEDED", "1", '{"n": 1}')
-    fails = {"F": {"Type": "Fail", "Error": "Mine", "Cause": "so it is"}}
-    failed = synchronously(cloud, create(cloud, fails, "EXPRESS"))
-    assert (failed["status"], failed["error"], failed["cause"]) == ("FAILED", "Mine", "so it is")

@@ -34,13 +34,6 @@ def pass_on(**more: Any) -> Given:
     return {"Type": "Pass", **({} if "Next" in more else {"End": True}), **more}
 
 
-@pytest.mark.aws(
-    "Amazon States Language specification", "refers to the result that a Task, Map, or Parallel state returns"
-)
-def test_results_come_in_the_order_of_the_items(machine: Execute) -> None:
-    assert machine({"M": each(states={"D": succeed("$states.input * 2")})}, [3, 1, 2]).output == [6, 2, 4]
-
-
 @pytest.mark.aws(unconfirmed="V32")
 def test_item_selector_sees_the_maps_input_the_item_and_its_index(machine: Execute) -> None:
     selected = {

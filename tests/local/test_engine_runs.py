@@ -146,24 +146,10 @@ def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variabl
     redriven = redrive(cloud, arn)
     assert (redriven.arn, redriven.status) == (arn, "SUCCEEDED")
     assert redriven.output == {"v": "kept", "in": {"in": 1}, "n": 1}
-    assert redriven.states == ("A", "W", "W", "E")
-    assert (redriven.error, redriven.cause) == (None, None)
-    kinds = types(redriven)
-    assert [kinds.index(kind) for kind in ("ExecutionAborted", "ExecutionRedriven", "ExecutionSucceeded")] == sorted(
-        kinds.index(kind) for kind in ("ExecutionAborted", "ExecutionRedriven", "ExecutionSucceeded")
-    )
-    assert [event["id"] for event in redriven.events] == list(range(1, len(kinds) + 1))
-
-
-@pytest.mark.aws(model="stepfunctions", says="Execution is SUCCEEDED and cannot be redriven.")
-def test_redrive_is_refused_when_there_is_nothing_to_redrive(machine: Execute, cloud: LocalCloud) -> None:
-    running = create(cloud, {"W": {"Type": "Wait", "Seconds": 20, "Next": "E"}, "E": END})
-    with standing(cloud):
-        arn = start(cloud, running)
-        with pytest.raises(ClientError, match=r"ExecutionNotRedrivable.*RUNNING"):
-            redrive(cloud, arn)
-    with pytest.raises(ClientError, match=r"ExecutionNotRedrivable.*SUCCEEDED"):
-        redrive(cloud, cloud.wait(arn).arn)
+    assert (redriven.states, redriven.error) == (("A", "W", "W", "E"), None)
+    assert [each for each in types(redriven) if each.startswith("Execution")] == [
+        "ExecutionStarted", "ExecutionAborted", "ExecutionRedriven", "ExecutionSucceeded",
+    ]  # fmt: skip
 
 
 # ---- history ----

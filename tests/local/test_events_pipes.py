@@ -90,12 +90,10 @@ def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -
         ('{"body": <$.body>}', {"note": 'say "hi"\n'}, {"body": {"note": 'say "hi"\n'}}),
         ('{"id": <$.body.id>, "n": <$.body.n>, "text": "no <$.body.id>"}', {"id": "ab", "n": {"x": [1.5]}},
          {"id": "ab", "n": {"x": [1.5]}, "text": "no ab"}),
-        ('{"third": <$.body.Records[2]>}', {"Records": [1, 2, 3]}, {"third": 3}),
         ('{"gone": <$.body.gone>}', {"a": 1}, {"gone": ""}),
         ('{"gone": <$.body.id>}', "not JSON", {"gone": ""}),
         ('{"count": <$.attributes.ApproximateReceiveCount>}', "x", {"count": "1"}),
         ("<$.body>", "plain", "plain"),
-        ('{"fixed": true}', "x", {"fixed": True}),
     ],
 )  # fmt: skip
 def test_template_makes_each_member_of_the_array(stand: Stand, template: str, body: Any, expected: Any) -> None:
@@ -167,6 +165,7 @@ def test_input_that_is_not_json_ends_in_the_dead_letter_queue(stand: Stand, temp
     "EventBridge User Guide, Pipes SQS source",
     "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
 )
+@pytest.mark.aws(unconfirmed="V27")
 def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe('{"body": <$.body>}'))
     with stand.cloud.lose_events(lambda _: [0.0, 0.0]):

@@ -75,19 +75,6 @@ def test_matching_event_starts_the_state_machine_with_the_event(stand: Stand) ->
     }
 
 
-@pytest.mark.ours
-def test_own_bus_has_its_own_rules(stand: Stand) -> None:
-    stand.deploy(
-        worker()
-        + "\n  Bus: { Type: AWS::Events::EventBus, Properties: { Name: shop } }\n"
-        + rule("InputPath: $.detail.id", "EventBusName: !Ref Bus")
-    )
-    put(stand)
-    assert stand.inputs() == []
-    put(stand, EventBusName="shop")
-    assert stand.inputs() == ["o-1"]
-
-
 @pytest.mark.aws(
     model="events",
     says="Input, InputPath, and InputTransformer are mutually exclusive and optional parameters of a target.",
@@ -98,7 +85,6 @@ def test_own_bus_has_its_own_rules(stand: Stand) -> None:
     [
         ("Input: '{\"fixed\": 1}'", {"fixed": 1}),
         ("InputPath: $.detail.lines", [{"n": 1}, {"n": 2}]),
-        ("InputPath: '$.detail.lines[1].n'", 2),
         (transformer('{"a": <id>, "b": "<id>"}', id="$.detail.id"), {"a": "o-1", "b": "o-1"}),
         (transformer('{"a": <l>, "o": <o>, "n": <n>, "p": <p>}',
                      l="$.detail.lines", o="$.detail.open", n="$.detail.of", p="$.detail.price"),
@@ -112,13 +98,6 @@ def test_target_gets_the_input_that_was_made_for_it(stand: Stand, target: str, e
     stand.deploy(worker() + rule(target))
     put(stand)
     assert stand.inputs() == [expected]
-
-
-@pytest.mark.aws(unconfirmed="V26")
-def test_queue_gets_the_json_text(stand: Stand) -> None:
-    stand.deploy(queue("Log") + rule("InputPath: $.detail.id", arn="!GetAtt Log.Arn"))
-    put(stand)
-    assert [message.body for message in stand.messages("Log")] == ['"o-1"']
 
 
 DEAD = "DeadLetterConfig: { Arn: !GetAtt Dead.Arn }"
@@ -189,31 +168,6 @@ def test_what_cannot_go_better_is_not_tried_again(stand: Stand, arn: str, target
     [attributes] = stand.attributes("Dead")
     assert (attributes["ERROR_CODE"], attributes["RETRY_ATTEMPTS"]) == (code, "0")
     assert "EXHAUSTED_RETRY_CONDITION" not in attributes
-
-
-@pytest.mark.aws(
-    "EventBridge User Guide, Service event delivery",
-    "the service will successfully attempt to deliver events to EventBridge at least once",
-)
-@pytest.mark.aws(unconfirmed="V27")
-def test_event_can_be_lost_come_twice_or_late(stand: Stand) -> None:
-    stand.deploy(worker() + rule("InputPath: $.detail.id"))
-    began = stand.clock.now()
-    with stand.cloud.lose_events():
-        put(stand, {"id": "o-lost"})
-        stand.cloud.settle()
-    with stand.cloud.lose_events(lambda _: [0.0, 0.0]):
-        put(stand, {"id": "o-twice"})
-        stand.cloud.settle()
-    with stand.cloud.lose_events(lambda _: [90.0]):
-        put(stand, {"id": "o-late"})
-        stand.cloud.settle()
-    assert stand.inputs() == ["o-twice", "o-twice", "o-late"]
-    assert [(each.input, each.outcome, each.at - began) for each in stand.cloud.deliveries()] == [
-        ('"o-lost"', "lost", 0), ('"o-twice"', "delivered", 0), ('"o-twice"', "delivered", 0),
-        ('"o-late"', "delivered", 90),
-    ]  # fmt: skip
-    assert stand.cloud.deliveries()[-1].result == stand.executions()[-1].arn
 
 
 @pytest.mark.ours

@@ -25,15 +25,3 @@ def test_asynchronous_express_execution_may_run_twice_under_one_arn(stand: Stand
     first, again, other = stand.executions()
     assert first.arn == again.arn != other.arn
     assert len(stand.executions("Other")) == 1
-
-
-def test_second_run_may_come_late(stand: Stand) -> None:
-    stand.deploy(worker(type="EXPRESS"))
-    began = stand.clock.now()
-    with stand.cloud.repeating(runs_twice(later=90, nth=0)):
-        stand.start()
-        assert len(stand.executions()) == 1
-        stand.clock.advance(89)
-        assert len(stand.executions()) == 1
-        stand.clock.advance(1)
-        assert stand.times(0, began) == [0, 90]

@@ -115,11 +115,6 @@ def test_every_source_can_be_followed() -> None:
     assert problems == {}
 
 
-def test_every_line_of_the_page_says_how_it_is_checked_and_what_is_expected() -> None:
-    for number, (what, why, command, expected) in lines().items():
-        assert all((what, why, command, expected)), number
-
-
 def test_lines_that_are_there_for_a_belief_are_named_by_a_test() -> None:
     """A line whose command is `make e2e` or a walk through the stack is about the product, not about a belief."""
     named = {mark.kwargs["unconfirmed"] for _, mark in beliefs() if "unconfirmed" in mark.kwargs}

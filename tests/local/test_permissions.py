@@ -8,7 +8,7 @@ from typing import Any
 
 import every_path
 import pytest
-from roles import with_more, without
+from roles import without
 from scenario import answer, charge, rows
 
 from oncekit.local import LocalCloud
@@ -98,17 +98,6 @@ def test_call_of_any_service_is_refused_in_its_own_protocol(
     assert [denial.action for denial in cloud.denials()] == [action]
 
 
-@pytest.mark.aws(
-    "IAM User Guide, Policy evaluation logic", "an explicit deny in any of these policies overrides the allow"
-)
-def test_explicit_deny_wins(cloud: LocalCloud, caller: str) -> None:
-    deny = {"Effect": "Deny", "Action": "s3:Put*", "Resource": "*"}
-    with with_more(cloud, "BuildReportRole", deny):
-        told = call(cloud, "s3", "put_object", Bucket=BUCKET, Key=f"{OWN}/x", Body="x", IfNoneMatch="*")
-    assert told["Message"].endswith("with an explicit deny in an identity-based policy")
-    assert str(cloud.denials()[0]).endswith("a policy denies it explicitly")
-
-
 WRITES: dict[str, dict[str, Any]] = {
     "in its place": {"method": "put_object", "Body": "forged"},
     "when it is what it was": {"method": "put_object", "Body": "forged", "IfMatch": '"etag"'},
@@ -151,14 +140,6 @@ def test_function_without_a_role_and_people_may_do_everything(cloud: LocalCloud)
     assert call(cloud, "dynamodb", "put_item", **PUT)["Code"] == "OK"
     cloud.client("dynamodb").put_item(**PUT)
     assert cloud.denials() == ()
-
-
-def test_permission_that_a_new_deployment_takes_away_is_gone(cloud: LocalCloud) -> None:
-    assert cloud.run(charge()).status == "SUCCEEDED"
-    with without(cloud, "ChargePaymentRole", "dynamodb:PutItem"):
-        failed = cloud.run(charge(key="another"))
-    assert "dynamodb:PutItem on resource" in str(failed.cause)
-    assert cloud.run(charge(key="a third")).status == "SUCCEEDED"
 
 
 # ---- state machines ----

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -14,14 +13,6 @@ pytestmark = pytest.mark.ours
 FAR = 86_400
 SOON = 20
 """Real seconds that a test waits at most for what happens at once."""
-
-
-def test_it_is_the_wall_clock_until_it_is_moved_and_never_goes_back() -> None:
-    clock = RealClock()
-    assert abs(clock.now() - time.time()) < SOON
-    clock.advance(FAR)
-    clock.advance(-FAR)
-    assert clock.ahead == FAR and clock.now() - time.time() > FAR - SOON
 
 
 def test_who_sleeps_wakes_when_the_time_is_moved_past_the_end() -> None:
