@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from reading import DOCS, PAGES, ROOT, anchors, links, name_of, prose
 from template_parts import all_resources
 from typer.main import get_command
 from write_reference import pages as written
@@ -19,12 +18,36 @@ from oncekit.cli.main import COMMANDS, app
 from oncekit.local.deploy import rendered_definitions
 from oncekit.local.template import parse
 
+ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [README, ROOT / "SECURITY.md", *DOCS, *sorted((ROOT / "functions").glob("*/README.md"))]
 SITE = ROOT / "mkdocs.yml"
 EXPLAINED = re.compile(r"\b(fenc(?:e|es|ed)|leases?|sweeps?|redriven?|redrives|quarantin\w+|owners?)\b")
 OF_A_REPOSITORY = {"docs/deploying.md"}
 """The owner there is GitHub's."""
 KINDS = ["Learn", "Do", "Look up", "Understand"]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def links(page: Path) -> list[str]:
+    """Where its links and pictures lead, but for addresses of the web."""
+    found = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "``", prose(page)))
+    return [each for each in found if not re.match(r"https?://", each)]
+
+
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

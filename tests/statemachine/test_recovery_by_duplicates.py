@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from latches import Latches
@@ -14,15 +13,6 @@ from scenario import A_LEASE, LANES, begun_again, believed_dead, died, record_of
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.faults import before
 from oncekit.local.lanes import Lane
-
-
-def dead_owner(cloud: LocalCloud, latches: Latches, request: dict[str, Any]) -> Execution:
-    """An owner that is stopped while its business logic runs, with its lease over."""
-    owner = cloud.start(request)
-    latches.wait_for_starts(1)
-    stopped = cloud.stop(owner)
-    cloud.clock.advance(A_LEASE)
-    return stopped
 
 
 def test_lock_of_a_dead_owner_is_left_alone_within_its_lease(cloud: LocalCloud, latches: Latches) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from template_parts import all_resources
 
-from oncekit.local.template import Template, load, parse
+from oncekit.local.template import parse
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -31,23 +31,3 @@ def resources() -> Resources:
 @pytest.fixture(scope="session")
 def functions(resources: Resources) -> Resources:
     return {name: r for name, r in resources.items() if r["Type"] == "AWS::Serverless::Function"}
-
-
-@pytest.fixture(scope="session")
-def translated() -> Template:
-    """What SAM makes of the template, with its default parameters."""
-    return load(TEMPLATE)
-
-
-@pytest.fixture(scope="session")
-def definitions() -> dict[str, dict[str, Any]]:
-    """All definitions, rendered as in the local cloud: operation, fast and recovery."""
-    from oncekit.local.deploy import rendered_definitions
-
-    return rendered_definitions(TEMPLATE)
-
-
-@pytest.fixture(scope="session")
-def definition(definitions: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The operation machine's definition."""
-    return definitions["operation"]
