@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from oncekit.local import Execution
 from oncekit.promises.faults import Fault
@@ -50,8 +51,17 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
             lock = lock_of(json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}))
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
             failed = event.get("taskFailedEventDetails")
-            error = "" if failed is None else str(failed.get("error") or "an error without a name")
+            error = _refusal(event) if failed is None else str(failed.get("error") or "an error without a name")
             yield Ended(str(lock["owner"]), lock["id"], int(lock["fence"]), error, has_died(execution))
+
+
+def _refusal(event: Mapping[str, Any]) -> str:
+    """What an answer as for API Gateway says has failed, which it does where the operation is one that answers so."""
+    reply = json.loads(event["taskSucceededEventDetails"].get("output", "{}")).get("Payload")
+    status = reply.get("statusCode") if isinstance(reply, dict) else None
+    if not isinstance(status, int) or status < 400:
+        return ""
+    return "PermanentError" if status < 500 else "ServerError"
 
 
 def decision_faults(starts: Sequence[Start], ended: Sequence[Ended], opened: dict[str, list[int]]) -> Iterator[Fault]:
