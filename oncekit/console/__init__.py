@@ -4,14 +4,13 @@
     requests.py   what a request says of itself
     summary.py    what happened, in plain words: one text for the page, `once show` and `once run`
     run.py        a run, made of the events of GetExecutionHistory
-    events.py     how these events name what they say
     drawing/      a state machine as SVG
     picture.py    the same with the path of a run
     here.py       runs of the local cloud
     run_view.py   what a page says of a run; record_view.py: of a record
     json_text.py  JSON as people read it, and its members; words.py: times and durations
-    rows.py       what is listed: executions, what waits; actions.py: what can be done from the page
-    local_source.py   what the pages read of the local cloud; local_log.py: what functions printed there
+    actions.py    what can be done from the page
+    local_source.py   what the pages read of the local cloud
     listing.py    operations as they are listed: one for each id
     pages/        templates, style and script; server/: what serves them
 

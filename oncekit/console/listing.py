@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from oncekit.console.rows import Row
-from oncekit.console.summary import summary
+from oncekit.console.summary import RELEASED, Part, summary
 
 CHUNK = 100
 """Rows that are sent at first; the page asks for as many more as it is scrolled."""
@@ -23,6 +22,27 @@ STATUSES = {
 """What a filter calls them; the same words as in records, but for a request that none was made for."""
 Known = Mapping[str, object] | None
 """A record, if there is one."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An execution as it is listed."""
+
+    arn: str
+    name: str
+    id: str
+    """Empty where its input names none."""
+    lane: str
+    kind: str
+    """The class of its colour and sign: succeeded, replayed, failed, stopped or running."""
+    outcome: str
+    """EXECUTED, REPLAYED, IN_PROGRESS, an error's name, or the status."""
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    part: Part
+    """What it did for its operation."""
+    given: str
+    """The beginning of its input, as text, in which one searches."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +133,8 @@ def listing(rows: Sequence[Row], asked: Filter, record_of: Callable[[str], Known
     )
 
 
-RELEASED = "ReleasedByOperator"
-"""The error of a record whose lock an operator released: nothing failed."""
-
-
 def status_of(record: Mapping[str, object]) -> str:
+    """That of a record; of one that an operator released RELEASED: nothing failed."""
     error = record.get("error")
     is_released = record.get("status") == "FAILED" and isinstance(error, Mapping) and error.get("name") == RELEASED
     return "RELEASED" if is_released else str(record.get("status", ""))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from oncekit.console.drawing.graph import Definition
 from oncekit.console.here import run_here
-from oncekit.console.local_log import log_of, without_metrics
+from oncekit.console.json_text import members_of
+from oncekit.console.listing import Row
 from oncekit.console.requests import id_of
-from oncekit.console.rows import Log, Row, Unknown
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.summary import part_of
@@ -21,12 +21,18 @@ from oncekit.local.execution import execution_of
 from oncekit.local.lanes import MACHINES, lane_of
 from oncekit.local.once_cloud import LocalCloud
 
+Log = Mapping[tuple[int, int], Sequence[str]]
+"""Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
 INDEX = "open-operations"
 MOST_OPEN = 500
 KEPT = 10_000
 """Executions; of older ones nothing is kept, but the records that they wrote."""
 LONGEST_GIVEN = 2000
 """Characters of an input in which one searches."""
+
+
+class Unknown(LookupError):
+    """There is no such execution or record, or no longer."""
 
 
 class LocalSource:
@@ -99,7 +105,7 @@ class LocalSource:
             lane=lane_of(arn),
             kind=kind,
             outcome=outcome,
-            started_at=run.started_at if run.events else execution.start_date,
+            started_at=run.started_at if run.visits else execution.start_date,
             ended_at=run.ended_at,
             part=part,
             given=(run.input or "")[:LONGEST_GIVEN],
@@ -138,7 +144,9 @@ class LocalSource:
             raise Unknown(f"s3://{ref['bucket']}/{ref['key']} is gone") from error
 
     def log(self, run: Run) -> Log:
-        return {attempt: without_metrics(lines) for attempt, lines in log_of(self._cloud, run).items()}
+        """What functions printed; metrics are for CloudWatch."""
+        log = log_of(self._cloud, run)
+        return {at: [each for each in lines if "_aws" not in members_of(each)] for at, lines in log.items()}
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""
@@ -185,7 +193,26 @@ class LocalSource:
             self._version += 1
             self._changed.notify_all()
 
-    def size(self, arn: str) -> int:
-        """How many events an execution has. Raises Unknown."""
-        worker = self._execution(arn).exec_worker
-        return 0 if worker is None or worker.env is None else len(worker.env.event_manager._history_event_list)
+
+def log_of(cloud: LocalCloud, run: Run) -> Log:
+    """By visit and attempt. An invocation names its owner and fence; a call that was refused before it started has no
+    invocation, so that those of one fence are the last attempts."""
+    started: dict[Any, list[Sequence[str]]] = {}
+    for each in cloud.functions.invocations:
+        lock = each.event.get("lock") if isinstance(each.event, Mapping) else None
+        if isinstance(lock, Mapping) and lock.get("owner") == run.arn:
+            started.setdefault(lock.get("fence"), []).append(cloud.functions.printed(each.request_id))
+    log: dict[tuple[int, int], Sequence[str]] = {}
+    for fence, printed in started.items():
+        called = [
+            (visit.number, number)
+            for visit in run.visits
+            for number, attempt in enumerate(visit.attempts)
+            if attempt.invokes and _fence(attempt.parameters) == fence
+        ]
+        log |= dict(zip(called[-len(printed) :], printed, strict=False))
+    return log
+
+
+def _fence(parameters: str | None) -> Any:
+    return members_of(parameters).get("Payload", {}).get("lock", {}).get("fence")

@@ -10,19 +10,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from oncekit.console.events import (
-    ENDS,
-    ENTERED,
-    EXITED,
-    FAILURES,
-    OF_A_MAP,
-    SCHEDULED,
-    STOPPED,
-    Raw,
-    details_of,
-    kind_of,
-    moment,
+from oncekit.console.words import moment
+
+Raw = Mapping[str, Any]
+"""An event as it comes: https://docs.aws.amazon.com/step-functions/latest/apireference/API_HistoryEvent.html"""
+
+ENTERED, EXITED = "stateEnteredEventDetails", "stateExitedEventDetails"
+SCHEDULED = "taskScheduledEventDetails"
+FAILURES = (
+    "taskFailedEventDetails",
+    "taskTimedOutEventDetails",
+    "taskSubmitFailedEventDetails",
+    "taskStartFailedEventDetails",
+    "evaluationFailedEventDetails",
 )
+STOPPED = ("executionAbortedEventDetails", "executionTimedOutEventDetails")
+ENDS = ("executionFailedEventDetails", *STOPPED)
+OF_A_MAP = "MapState"
+"""How the type of an event begins that is about a Map as a whole, not about what is within it."""
 
 Outcome = Literal["succeeded", "unmet", "caught", "failed", "stopped", "running"]
 """How a visit ended: `caught` left by a Catch, `unmet` so because the condition of its write did not hold, as when a
@@ -45,8 +50,7 @@ class Attempt:
     """`dynamodb:updateItem`."""
     parameters: str | None
     """JSON."""
-    began_at: datetime.datetime
-    ended_at: datetime.datetime | None = None
+    is_over: bool = False
     failure: Failure | None = None
 
     @property
@@ -83,17 +87,6 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class Event:
-    """An event of the history, and the visit that it belongs to, None before the first one."""
-
-    id: int
-    kind: str
-    at: datetime.datetime
-    visit: int | None
-    details: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
 class Run:
     """An execution as it is now, or was at its end."""
 
@@ -106,7 +99,8 @@ class Run:
     error: str | None
     cause: str | None
     visits: Sequence[Visit]
-    events: Sequence[Event]
+    details: Sequence[Mapping[str, Any]]
+    """What each event says besides its number, type and time; nothing in most."""
 
     @property
     def name(self) -> str:
@@ -128,8 +122,10 @@ def run_of(description: Mapping[str, Any], events: Iterable[Raw]) -> Run:
     """A run, made of DescribeExecution's answer and the events of its history, the oldest first."""
     status = str(description["status"])
     visits: list[Visit] = []
-    told = [_read(event, visits) for event in events]
-    started = description.get("startDate") or (told[0].at if told else None)
+    told = [dict(event) for event in events]
+    for event in told:
+        _read(event, visits)
+    started = description.get("startDate") or (told[0]["timestamp"] if told else None)
     ended = description.get("stopDate")
     return Run(
         arn=str(description["executionArn"]),
@@ -141,7 +137,7 @@ def run_of(description: Mapping[str, Any], events: Iterable[Raw]) -> Run:
         error=description.get("error"),
         cause=description.get("cause"),
         visits=[_as_it_is(visit, status, is_last=visit is visits[-1]) for visit in visits],
-        events=told,
+        details=[_details(event) for event in told],
     )
 
 
@@ -152,9 +148,14 @@ def _as_it_is(visit: Visit, status: str, is_last: bool) -> Visit:
     return replace(visit, outcome="running") if will_be_repeated else visit
 
 
-def _read(event: Raw, visits: list[Visit]) -> Event:
+def _details(event: Raw) -> Mapping[str, Any]:
+    return next((value for name, value in event.items() if name.endswith("EventDetails") and value), {})
+
+
+def _read(event: Raw, visits: list[Visit]) -> None:
     """Note an event in the visit that it belongs to, or begin one."""
-    kind, at = kind_of(event), moment(event["timestamp"])
+    kind = str(getattr(event["type"], "value", event["type"]))  # an enumeration in the local cloud
+    at = moment(event["timestamp"])
     if (entered := event.get(ENTERED)) is not None:
         number, type = len(visits) + 1, kind.removesuffix("StateEntered")
         around = next((each.number for each in reversed(visits) if _is_open_map(each)), None)
@@ -162,7 +163,6 @@ def _read(event: Raw, visits: list[Visit]) -> Event:
         visits.append(Visit(number, entered["name"], type, outcome, at, input=entered.get("input"), parent=around))
     elif number := _belongs_to(event, kind, visits):
         visits[number - 1] = _noted(visits[number - 1], event, kind, at)
-    return Event(int(event["id"]), kind, at, number or None, details_of(event))
 
 
 def _is_open_map(visit: Visit) -> bool:
@@ -187,31 +187,31 @@ def _noted(visit: Visit, event: Raw, kind: str, at: datetime.datetime) -> Visit:
         return replace(visit, outcome=outcome, exited_at=at, output=output, variables=variables)
     if SCHEDULED in event:
         call = event[SCHEDULED]
-        attempt = Attempt(f"{call['resourceType']}:{call['resource']}", call.get("parameters"), at)
+        attempt = Attempt(f"{call['resourceType']}:{call['resource']}", call.get("parameters"))
         return replace(visit, outcome="running", attempts=(*visit.attempts, attempt))
     if kind == "TaskSucceeded":
-        return replace(visit, attempts=_ended(visit.attempts, at, None))
+        return replace(visit, attempts=_ended(visit.attempts, None))
     if kind in ("MapIterationFailed", "MapStateFailed"):
         return replace(visit, outcome="failed")
     failed = next((name for name in (*FAILURES, *ENDS) if name in event), None)
-    return visit if failed is None else _failed(visit, failed, event[failed], at)
+    return visit if failed is None else _failed(visit, failed, event[failed])
 
 
 def _left_by_catch(visit: Visit) -> Outcome:
     return "unmet" if visit.failures and CONDITION in str(visit.failures[-1].error) else "caught"
 
 
-def _failed(visit: Visit, name: str, details: Mapping[str, Any], at: datetime.datetime) -> Visit:
+def _failed(visit: Visit, name: str, details: Mapping[str, Any]) -> Visit:
     failure = Failure(details.get("error"), details.get("cause"))
     if (failure.error or failure.cause) and failure not in visit.failures[-1:]:
         visit = replace(visit, failures=(*visit.failures, failure))
     if name not in ENDS:
-        return replace(visit, outcome="failed", attempts=_ended(visit.attempts, at, failure))
+        return replace(visit, outcome="failed", attempts=_ended(visit.attempts, failure))
     return visit if visit.exited_at else replace(visit, outcome="stopped" if name in STOPPED else "failed")
 
 
-def _ended(attempts: Sequence[Attempt], at: datetime.datetime, failure: Failure | None) -> Sequence[Attempt]:
+def _ended(attempts: Sequence[Attempt], failure: Failure | None) -> Sequence[Attempt]:
     """The last one ended, if it goes on."""
-    if not attempts or attempts[-1].ended_at is not None:
+    if not attempts or attempts[-1].is_over:
         return attempts
-    return (*attempts[:-1], replace(attempts[-1], ended_at=at, failure=failure))
+    return (*attempts[:-1], replace(attempts[-1], is_over=True, failure=failure))

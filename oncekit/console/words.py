@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from typing import Any
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -27,3 +28,13 @@ def clock(at: datetime.datetime) -> str:
 
 def day_and_time(at: datetime.datetime) -> str:
     return f"{at.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def moment(at: Any) -> datetime.datetime:
+    """A time as boto3 gives it, or the local cloud's text."""
+    return at if isinstance(at, datetime.datetime) else datetime.datetime.fromisoformat(at)
+
+
+def iso(at: datetime.datetime | None) -> str | None:
+    """As people and programs read it: UTC, with milliseconds."""
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None

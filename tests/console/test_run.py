@@ -122,5 +122,4 @@ def test_a_call_that_succeeded_stays_so_when_its_answer_cannot_be_evaluated() ->
 @pytest.mark.parametrize("event", [{"type": "SomethingNew"}, {"type": "TaskFailed", "taskFailedEventDetails": {}}])
 def test_events_that_say_nothing_of_a_state_are_no_error(event: dict[str, object]) -> None:
     run = run_of({"executionArn": "arn:aws:states:r:1:execution:m:n", "status": "RUNNING"}, [STARTED, STARTED | event])
-    assert run.visits == [] and [each.kind for each in run.events] == ["ExecutionStarted", event["type"]]
-    assert run.name == "n"
+    assert run.visits == [] and run.name == "n"

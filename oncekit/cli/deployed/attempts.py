@@ -99,7 +99,7 @@ def _ms(told: object) -> int | None:
 def _request_ids(record: Record, run: Run | None) -> Iterator[str]:
     """Those of invocations that are in the record's error, or in the history of the last owner."""
     texts = [str(record.get("error", {}).get("message", ""))]
-    texts += [_about_an_invocation(event.details) for event in run.events] if run else []
+    texts += [_about_an_invocation(details) for details in run.details] if run else []
     return (found.group() for text in texts if (found := REQUEST_ID.search(text)))
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from oncekit.cli.deployed.records import OPERATOR, Record
 from oncekit.cli.deployed.stack import Stack
-from oncekit.console.events import iso
 from oncekit.console.requests import id_in
 from oncekit.console.run import Run, run_of
+from oncekit.console.words import iso
 from oncekit.local.lanes import FAST
 from oncekit.problem import Problem
 

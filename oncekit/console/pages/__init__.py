@@ -10,12 +10,11 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from oncekit.console.events import iso
 from oncekit.console.json_text import as_it_is, set_out
 from oncekit.console.picture import SIGNS, words_of
 from oncekit.console.run_view import sign_of
 from oncekit.console.visible import visible
-from oncekit.console.words import clock, day_and_time, duration
+from oncekit.console.words import clock, day_and_time, duration, iso
 
 FOLDER = Path(__file__).parent
 

@@ -21,7 +21,7 @@ async function refresh() {
   if (asking) { again = true; return; }
   asking = true;
   try {
-    const answer = await fetch(filter ? "/?" + query(most) : location.pathname + location.search);
+    const answer = await fetch(location.pathname + location.search);
     if (answer.ok) show(parsed(await answer.text()));
   } catch { lost(true); }
   asking = false;
@@ -32,7 +32,6 @@ function show(page) {
   const fresh = one("[data-live]", page);
   if (!fresh || typing() || one("dialog[open]")) return;
   const folds = new Map(all("details", part).map(each => [where(each), each]));
-  const had = new Set(all("li[id]", part).map(each => each.id));
   const scrolled = all(".pan, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
   const focused = part.contains(document.activeElement) ? path(document.activeElement) : "";
   part.replaceChildren(...fresh.childNodes);
@@ -46,8 +45,6 @@ function show(page) {
   all(".pan, pre", part).forEach((each, n) => { if (scrolled[n]) [each.scrollLeft, each.scrollTop] = scrolled[n]; });
   if (focused) one(focused, part)?.focus({ preventScroll: true });
   if (chosen) choose(document.getElementById(chosen), false);
-  if (had.size && !asked) all("#rows li", part).forEach(each => each.classList.toggle("new", !had.has(each.id)));
-  asked = false;
   all("[data-count]").forEach(each => { each.textContent = one(`[data-count="${each.dataset.count}"]`, page).textContent; });
   for (const each of ["#waits", "#ahead"]) one(each).replaceWith(one(each, page));
   wake(part);
@@ -82,38 +79,18 @@ function listen(address) {
   begin();
 }
 
-// ---- requests: filter, and more rows at the end ----
+// ---- requests: filter ----
 
-let most = new URLSearchParams(location.search).get("most") || "", waiting;
-let asked = false; // whether other rows were asked for: none of them is new
-function query(rows) {
-  const said = new URLSearchParams();
-  for (const [name, value] of new FormData(filter)) if (value) said.set(name, value);
-  if (rows) said.set("most", rows);
-  return said.toString();
-}
+let waiting;
+// The address says what is shown, so that Back finds it again.
 function filtered() {
   clearTimeout(waiting);
-  most = "";
-  asked = true;
   waiting = setTimeout(() => {
+    const said = new URLSearchParams([...new FormData(filter)].filter(([, value]) => value)).toString();
+    history.replaceState(null, "", "/" + (said ? "?" + said : ""));
     scrollTo(0, 0);
-    addressed();
+    refresh();
   }, 90);
-}
-// The address says what is shown, so that Back finds it again.
-function addressed() {
-  const said = query(most);
-  history.replaceState(null, "", "/" + (said ? "?" + said : ""));
-  refresh();
-}
-const end = new IntersectionObserver(seen => {
-  if (seen.some(each => each.isIntersecting)) more(one("#more button"));
-}, { rootMargin: "800px" });
-function more(button) {
-  most = button.dataset.most;
-  asked = true;
-  addressed();
 }
 
 // ---- what is chosen: a state of the picture, a row that a link names ----
@@ -173,7 +150,6 @@ const clicks = {
     history.back();
   },
   "[data-copy-text]": target => copy(target, target.dataset.copyText),
-  "#more button": more,
   "a[href^='#visit-']": (target, event) => {
     event.preventDefault();
     history.replaceState(null, "", target.getAttribute("href"));
@@ -211,8 +187,6 @@ document.addEventListener("submit", event => {
 // ---- what is new in a page ----
 
 function wake(within = document) {
-  end.disconnect();
-  if (one("#more")) end.observe(one("#more"));
   const today = new Date().toDateString();
   for (const each of all("time[datetime]", within)) {
     const at = new Date(each.dateTime);
@@ -230,4 +204,4 @@ if (filter) {
   filter.addEventListener("input", filtered);
   filter.addEventListener("submit", event => { event.preventDefault(); filtered(); });
 }
-if (location.hash) open(location.hash.slice(1));
+if (location.hash) open(decodeURIComponent(location.hash.slice(1)));

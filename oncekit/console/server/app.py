@@ -11,10 +11,9 @@ from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Actions
-from oncekit.console.local_source import LocalSource
-from oncekit.console.rows import Unknown
+from oncekit.console.local_source import LocalSource, Unknown
 from oncekit.console.server import doing, live, records, runs
-from oncekit.console.server.frame import Console, elsewhere, file, plain
+from oncekit.console.server.frame import HEADERS, Console, elsewhere, file, plain
 from oncekit.console.server.guard import Guard
 from oncekit.local.loopback import Loopback
 
@@ -78,7 +77,9 @@ def application(source: LocalSource, actions: Actions, guard: Guard) -> WSGIAppl
         request = Request(environ)
         request.max_content_length = LARGEST_FORM
         request.max_form_memory_size = LARGEST_FORM
-        return _compressed(request, _answer(console, guard, request))(environ, start_response)
+        answer = _compressed(request, _answer(console, guard, request))
+        answer.headers.update(HEADERS)
+        return answer(environ, start_response)
 
     return app
 

@@ -8,9 +8,9 @@ from typing import Any
 from werkzeug.wrappers import Response
 
 from oncekit.console.actions import Actions
+from oncekit.console.listing import Row
 from oncekit.console.local_source import LocalSource
 from oncekit.console.pages import asset, rendered
-from oncekit.console.rows import Row
 from oncekit.console.words import duration
 
 POLICY = (
@@ -45,22 +45,17 @@ class Console:
 
 
 def html(template: str, status: int = 200, **values: Any) -> Response:
-    return guarded(Response(rendered(template, **values), status, content_type="text/html; charset=utf-8"))
+    return Response(rendered(template, **values), status, content_type="text/html; charset=utf-8")
 
 
 def file(name: str) -> Response:
-    return guarded(Response(asset(name), content_type=TYPES[name.rpartition(".")[2]]))
+    return Response(asset(name), content_type=TYPES[name.rpartition(".")[2]])
 
 
 def plain(text: str, status: int) -> Response:
-    return guarded(Response(f"{text}\n", status, content_type="text/plain; charset=utf-8"))
+    return Response(f"{text}\n", status, content_type="text/plain; charset=utf-8")
 
 
 def elsewhere(address: str) -> Response:
     """To a path of this console, after something was done."""
-    return guarded(Response(status=303, headers={"Location": address}))
-
-
-def guarded(response: Response) -> Response:
-    response.headers.update(HEADERS)
-    return response
+    return Response(status=303, headers={"Location": address})

@@ -9,38 +9,23 @@ from collections.abc import Iterator
 
 from werkzeug.wrappers import Request, Response
 
-from oncekit.console.server.frame import Console, guarded
+from oncekit.console.server.frame import Console
 
 QUIET_S = 10.0
 """After so long a comment is sent: it finds out that the page is gone."""
-LOOK_S = 0.1
-"""How often an execution is looked at while its page is open."""
 AGAIN_MS = 1000
 """How soon a page whose server is gone tries again."""
 
 
-def changes(console: Console, request: Request) -> Response:
-    """Executions began or ended; of the one that `run` names, there are more events. Raises Unknown."""
-    source, arn = console.source, request.args.get("run", "")
-
-    def state() -> tuple[int, int]:
-        return source.version(), source.size(arn) if arn else 0
+def changes(console: Console, _: Request) -> Response:
+    """Executions began or ended."""
 
     def told() -> Iterator[str]:
-        seen = state()
+        seen = console.source.version()
         yield f"retry: {AGAIN_MS}\ndata: {seen}\n\n"
-        quiet = 0.0
         while True:
-            pause = LOOK_S if arn else QUIET_S
-            source.wait(seen[0], pause)
-            quiet += pause
-            if (now := state()) != seen:
-                seen, quiet = now, 0.0
-                yield f"data: {seen}\n\n"
-            elif quiet >= QUIET_S:
-                quiet = 0.0
-                yield ": quiet\n\n"
+            now = console.source.wait(seen, QUIET_S)
+            yield ": quiet\n\n" if now == seen else f"data: {now}\n\n"
+            seen = now
 
-    state()  # raises Unknown before the answer has begun
-    response = Response(told(), content_type="text/event-stream; charset=utf-8")
-    return guarded(response)
+    return Response(told(), content_type="text/event-stream; charset=utf-8")

@@ -9,10 +9,9 @@ from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
 from oncekit.console.listing import STATUSES, Filter, Operation, listing
-from oncekit.console.local_source import KEPT
+from oncekit.console.local_source import KEPT, Unknown
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
-from oncekit.console.rows import Unknown
 from oncekit.console.server.frame import Console, elsewhere, plain
 from oncekit.console.server.runs import MOST_RUNS
 from oncekit.console.summary import of_one, summary

@@ -6,10 +6,10 @@ from markupsafe import Markup
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
+from oncekit.console.local_source import Unknown
 from oncekit.console.pages import run_address
 from oncekit.console.picture import picture_in_page
 from oncekit.console.requests import id_in
-from oncekit.console.rows import Unknown
 from oncekit.console.run import RUNNING
 from oncekit.console.run_view import kind_and_outcome, stretches
 from oncekit.console.server.frame import Console, elsewhere, html
