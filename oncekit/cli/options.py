@@ -19,10 +19,6 @@ Template = Annotated[
         help="The SAM template; by default template.yaml in this folder or in a parent folder.",
     ),
 ]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of standard output."),
-]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 OptionalId = Annotated[
     str | None, typer.Argument(metavar="ID", help="The id, tenant#operation#idempotencyKey; quote it in a shell.")

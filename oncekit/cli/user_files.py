@@ -1,4 +1,4 @@
-"""Files that a user gives or asks for. What is wrong with one comes as a Problem that names it."""
+"""Files that a user gives. What is wrong with one comes as a Problem that names it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from oncekit.cli.terminal import say, tell
 from oncekit.problem import Problem
 
 MOST_BYTES = 262_144
@@ -60,15 +59,3 @@ def read_json(name: str, advice: str) -> tuple[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number in JSON; leave the member out, or send null")
-
-
-def put(output: Path | None, text: str, told: str) -> None:
-    """A text on standard output, or in a file, of which is told what it has."""
-    if output is None or str(output) == "-":
-        say(*text.removesuffix("\n").split("\n"))
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{output}: {error.strerror}; give a file that can be written") from error
-    tell(f"{output}: {told}")

@@ -132,14 +132,9 @@ def test_the_document_of_an_adopted_application_has_its_own_operations(ready: Ap
     told = yaml.safe_load(ready.once("env", "--openapi").out)
     assert started_by(told) == {"reserve", "restock", "{operation}"}
     assert payload_of(told, "restock") == {"type": "object"}
-    done = ready.once("env", "--openapi", "-o", "none/api.yaml")
-    assert (
-        done.code == 2
-        and done.err == "once: none/api.yaml: No such file or directory; give a file that can be written\n"
-    )
     bare = "\nResources:\n    Bare: { Type: AWS::ApiGateway::RestApi }\n"
     (ready.folder / "template.yaml").write_text(ready.text("template.yaml").replace("\nResources:\n", bare))
-    assert ready.once("env", "--openapi", "-o", "api.yaml").code == 0 and yaml.safe_load(ready.text("api.yaml")) == told
+    assert yaml.safe_load(ready.once("env", "--openapi").out) == told
     (ready.folder / "warehouse" / "schema.json").write_text("{")
     assert "schema.json is not JSON" in ready.once("env", "--openapi").err
 

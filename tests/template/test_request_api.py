@@ -285,7 +285,7 @@ def test_every_answer_names_the_origin_where_one_is_set(origin: str) -> None:
 
 
 def test_the_document_of_the_api_is_what_the_template_says() -> None:
-    """`once env --openapi -o docs/openapi.yaml` writes it."""
+    """`once env --openapi > docs/openapi.yaml` writes it."""
     wanted = as_yaml(document(TEMPLATE))
     assert (ROOT / "docs/openapi.yaml").read_text() == wanted
 

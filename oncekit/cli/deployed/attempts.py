@@ -22,7 +22,6 @@ from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.console.run import Run
 from oncekit.operation_functions import OperationFunctions
-from oncekit.problem import Problem
 
 REQUEST_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_EVENTS = 2000
@@ -43,17 +42,16 @@ Event = Mapping[str, Any]
 """A line as CloudWatch Logs gives it: its message, its stream, and the epoch milliseconds when it was printed."""
 
 
-def log_group(stack: Stack, id: str) -> str:
-    """The log group of the function that an id's operation has. Raises Problem when there is no such function."""
-    operation = id.split("#")[1]
-    found = OperationFunctions.of(stack.outputs).function_of(operation)
+def log_group(stack: Stack, id: str) -> str | None:
+    """The log group of the function that an id's operation has; None when there is no such function."""
+    found = OperationFunctions.of(stack.outputs).function_of(id.split("#")[1])
     if found is None:
-        raise Problem(f"the operation {operation} has no function: the parameter Operations does not name it")
+        return None
     client = stack.client("lambda")
     try:
         told = client.get_function_configuration(FunctionName=found.name)
-    except client.exceptions.ResourceNotFoundException as error:
-        raise Problem(f"the operation {operation} has no function {found.name}") from error
+    except client.exceptions.ResourceNotFoundException:
+        return None
     return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{found.name}"))
 
 

@@ -89,12 +89,10 @@ def _logged(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
 
     told: dict[str, Any] = {"logGroup": None, "attempts": [], "notFound": record["attempts"], "logCommand": None}
     try:
-        group = attempts.log_group(stack, record["id"])
-        told |= {"logGroup": group, "logCommand": attempts.everything_at_that_time(group, record, run)}
-        found = attempts.attempts(stack, group, record, run)
-        told |= {"attempts": found, "notFound": max(0, record["attempts"] - len(found))}
-    except Problem:  # no function
-        pass
+        if (group := attempts.log_group(stack, record["id"])) is not None:
+            told |= {"logGroup": group, "logCommand": attempts.everything_at_that_time(group, record, run)}
+            found = attempts.attempts(stack, group, record, run)
+            told |= {"attempts": found, "notFound": max(0, record["attempts"] - len(found))}
     except ClientError as error:  # who may read records need not be let into logs
         if not is_denied(error.response["Error"]["Code"]):
             raise

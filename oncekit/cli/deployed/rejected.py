@@ -62,11 +62,6 @@ def handle(
     return [_handled(stack, each, doing) for each in islice(asked, limit)]
 
 
-def of(stack: Stack, doing: Doing, id: str) -> list[Handled]:
-    """The same with those of one id."""
-    return handle(stack, doing, wants=lambda each: each == id)
-
-
 def time_of(key: str) -> str | None:
     """When the request came, as its key says; None for a key of another form."""
     found = _TIME.match(key)

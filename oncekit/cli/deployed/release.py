@@ -30,7 +30,7 @@ LOST = "Refused requests that are deleted are lost: first start those that can s
 def release(
     id: OptionalId = None,
     rejected: Annotated[
-        bool, typer.Option("--rejected", help="Delete refused requests instead: of the id, or all with --error.")
+        bool, typer.Option("--rejected", help="Delete refused requests instead, those with the error of --error.")
     ] = False,
     error: Refusal = None,
     forgets: Annotated[
@@ -47,8 +47,7 @@ def release(
 
     An effect that has happened may then happen twice.
 
-    With --rejected, refused requests are deleted for good: those of the id, or all with an error, as `once ls
-    --rejected` shows them.
+    With --rejected, refused requests with an error are deleted for good, as `once ls --rejected` shows them.
 
     With --forget, nothing is kept of a request any more: not in its record, and in the bucket neither itself, if it was
     kept there or refused, nor its answer. It works for each id that no owner is at work on, also when its record is
@@ -57,15 +56,13 @@ def release(
     JSON: {id, status, fence}; of refused requests {requests: [...]}, as `once retry` has them; with --forget {id,
     status, fence, removed: {requests, responses, rejected}, withoutId}.
     """
-    if forgets and (id is None or rejected or error is not None):
-        raise Problem("--forget: give one id, and neither --rejected nor --error: its refused requests go, too")
-    if rejected and (id is None) == (error is None):
-        raise Problem("--rejected: say which requests to delete for good: give an id, or --error NAME")
+    if rejected and (id is not None or error is None or forgets):
+        raise Problem("--rejected: say which requests to delete for good, with --error NAME and without an id")
     if not rejected and (id is None or error is not None):
         raise Problem("give the id of a record, or --rejected --error NAME for refused requests")
     with on_stack(Place(stack, profile, region), id or str(error)) as there:
         if rejected:
-            return _delete(there, id, error, yes, as_json)
+            return _delete(there, str(error), yes, as_json)
         return (_forget if forgets else _release)(there, str(id), yes, as_json)
 
 
@@ -87,11 +84,10 @@ def _forget(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
     return answered(forgotten, as_json, *forget.lines(forgotten))
 
 
-def _delete(stack: Stack, id: str | None, error: str | None, yes: bool, as_json: bool) -> int:
-    if not yes and not _is_sure(id or str(error), "deleted", (LOST,), "Delete them?"):
+def _delete(stack: Stack, error: str, yes: bool, as_json: bool) -> int:
+    if not yes and not _is_sure(error, "deleted", (LOST,), "Delete them?"):
         return 1
-    gone = refused.handle(stack, "delete", error) if id is None else refused.of(stack, "delete", id)
-    refused.answer(stack, gone, as_json)
+    refused.answer(stack, refused.handle(stack, "delete", error), as_json)
     return 0
 
 

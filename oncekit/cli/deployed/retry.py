@@ -25,7 +25,7 @@ Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="With --
 def retry(
     id: OptionalId = None,
     rejected: Annotated[
-        bool, typer.Option("--rejected", help="Start the refused requests again that can succeed; with an id, its own.")
+        bool, typer.Option("--rejected", help="Start the refused requests again that can succeed.")
     ] = False,
     error: Refusal = None,
     limit: Limit = MOST,
@@ -46,20 +46,17 @@ def retry(
     JSON: {id, executionArn, fence}; of refused requests {requests: [{key, id, error, message, refusedAt, refusedBy,
     outcome, executionArn, reason}]}: `key` is that of the object in the bucket.
     """
-    if id is None and not rejected:
+    if (id is None) != rejected:
         raise Problem("give the id of an operation, or --rejected for refused requests")
     if error is not None and not rejected:
         raise Problem("--error: it chooses refused requests; add --rejected")
     with on_stack(Place(stack, profile, region), id or "") as there:
-        if id is None or rejected:
-            started = (
-                refused.handle(there, "start", error, limit=limit) if id is None else refused.of(there, "start", id)
-            )
-            return _told(there, started, as_json)
+        if id is None:
+            return _told(there, refused.handle(there, "start", error, limit=limit), as_json)
         try:
             answer = decisions.retry(there, id)
         except (Missing, Changed):
-            if started := refused.of(there, "start", id):
+            if started := refused.handle(there, "start", wants=lambda each: each == id):
                 return _told(there, started, as_json)
             raise
         told = f"{id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import typer
 
 from oncekit.cli.deployed.session import LED_ELSEWHERE
-from oncekit.cli.options import Output, Template
-from oncekit.cli.template import find_template
+from oncekit.cli.options import Template
+from oncekit.cli.template import clear_errors, find_template
 from oncekit.cli.terminal import say, tell
 from oncekit.local.kept_files import folder_of_the_user
 from oncekit.problem import Problem
@@ -36,7 +36,6 @@ OpenApi = Annotated[
 
 def env(
     openapi: OpenApi = False,
-    output: Output = None,
     template: Template = None,
 ) -> int:
     """Print what leads a shell here.
@@ -47,13 +46,12 @@ def env(
     With --openapi, each operation has its own paths, with the schema of its payload if its function has a schema.json.
     """
     if openapi:
-        from oncekit.cli.here.openapi import write_document
+        from oncekit.cli.here.openapi import as_yaml, document
 
-        write_document(output, template)
-        return 0
-    if output is not None:
-        raise Problem('-o is for --openapi; a shell reads the lines by eval "$(once env)"')
-    say(*lines(environment_of(find_template(template))))
+        with clear_errors():
+            say(*as_yaml(document(find_template(template))).splitlines())
+    else:
+        say(*lines(environment_of(find_template(template))))
     return 0
 
 

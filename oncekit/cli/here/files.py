@@ -61,18 +61,12 @@ def _stamps(sources: Iterable[Path]) -> dict[Path, object]:
 
 
 def _files(sources: Iterable[Path]) -> Iterator[Path]:
+    """The files among them and inside of them, without those that people do not write."""
     for source in sources:
         if source.is_file():
             yield source
-        for folder, _, names in _walk(source):
-            yield from (folder / name for name in names if not name.startswith(".") and not name.endswith("~"))
-
-
-def _walk(source: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """The folders inside of one, itself first, without those that people do not write in."""
-    for name, inside, names in os.walk(source):
-        folder = Path(name)
-        inside[:] = [
-            each for each in inside if not (each in MADE or each.startswith(".") or (folder / each / VENV).exists())
-        ]
-        yield folder, inside, names
+        for name, inside, names in os.walk(source):
+            folder = Path(name)
+            made = {each for each in inside if each in MADE or each.startswith(".") or (folder / each / VENV).exists()}
+            inside[:] = sorted({*inside} - made)
+            yield from (folder / each for each in names if not each.startswith(".") and not each.endswith("~"))

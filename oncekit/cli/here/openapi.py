@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncekit.cli.template import clear_errors, find_template
-from oncekit.cli.user_files import put
 from oncekit.operation_functions import OperationFunctions
 from oncekit.problem import Problem
 
@@ -24,13 +22,6 @@ API = "AWS::ApiGateway::RestApi"
 STARTS = "/{tenant}/{operation}"
 """The path of Once's API that no other API of an application has."""
 OBJECT: Document = {"type": "object"}
-
-
-def write_document(output: Path | None, template: Path | None) -> None:
-    """As YAML, to standard output or a file: each operation has its own paths, with the schema of its payload."""
-    path = find_template(template)
-    with clear_errors():
-        put(output, as_yaml(document(path)), "OpenAPI 3.1")
 
 
 def as_yaml(found: Document) -> str:
