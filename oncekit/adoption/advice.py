@@ -10,7 +10,7 @@ from pathlib import Path
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
-from oncekit.adoption.code import LIBRARY, Code
+from oncekit.adoption.code import LIBRARY, Code, says_status
 from oncekit.adoption.library_layer import unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.shapes import BODY, DETAIL, RECORDS, STATUS_CODE
@@ -32,6 +32,8 @@ or read event itself""",
 each duplicate gets it. Raise PermanentError(..., status=400) for what fails""",
 }
 """What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
+STATUS_TAKEN = f"""returns a statusCode: a 4xx is a failure for good, a 5xx an attempt that failed, since \
+StatusCodeOperations of Machine in {OPERATIONS} names the operation"""
 
 
 def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
@@ -70,7 +72,8 @@ def _of_shapes(function: str, code: Code, wanted: Wanted, root: Path) -> Iterato
         known = LASTING
     for member, (file, line) in sorted(code.shapes().items(), key=lambda each: each[1]):
         if member not in known:
-            yield f"{os.path.relpath(file, root)}:{line}: {function} {SHAPES[member]}"
+            told = STATUS_TAKEN if member == STATUS_CODE and says_status(code) else SHAPES[member]
+            yield f"{os.path.relpath(file, root)}:{line}: {function} {told}"
 
 
 def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterator[str]:

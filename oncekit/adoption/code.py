@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.adoption.application_template import ApplicationTemplate
-from oncekit.adoption.shapes import Node, shapes
+from oncekit.adoption.shapes import STATUS_CODE, Node, shapes
 
 LIBRARY = "once"
 
@@ -60,6 +60,11 @@ class Code:
     def shapes(self) -> Mapping[str, tuple[Path, int]]:
         """The shapes of AWS's own triggers that it expects or returns, each with its file and line."""
         return shapes(self.modules, self.handler)
+
+
+def says_status(code: Code) -> bool:
+    """Whether the status that it returns tells what failed: a function with the library raises an error for that."""
+    return STATUS_CODE in code.shapes() and not code.knows_once
 
 
 class _Finder(ModuleFinder):

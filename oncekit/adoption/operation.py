@@ -10,6 +10,7 @@ from typing import Any
 
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import ARCHITECTURE, ONCE, ApplicationTemplate
+from oncekit.adoption.code import Code, says_status
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
@@ -92,6 +93,7 @@ class Additions:
             return
         function = self._new_function(wanted) if wanted.function is None else self._known_function(wanted.function)
         self.operations.add_operation(wanted.operation, function, wanted.payload_only)
+        self._take_status_code(wanted)
         if not wanted.payload_only:
             self._allow_effects(wanted.operation, wanted.function or f"{wanted.operation.camel}Function")
         if wanted.trigger is not None:
@@ -115,6 +117,7 @@ class Additions:
         elif wanted.function is not None:
             self.operations.give_request(wanted.operation)
             self._allow_effects(wanted.operation, wanted.function)
+        self._take_status_code(wanted)
         if wanted.trigger is not None:
             self._add_trigger(wanted.operation, wanted.trigger)
         for each in former:
@@ -167,6 +170,11 @@ class Additions:
         value = f"!Ref {logical_id}.Alias" if properties.get("AutoPublishAlias") else f"!GetAtt {logical_id}.Arn"
         self._tell(f"{logical_id}Arn", value, f"ARN of {logical_id}.")
         return f"{logical_id}Arn"
+
+    def _take_status_code(self, wanted: Wanted) -> None:
+        """Of a function that answers as for API Gateway; one with the library raises PermanentError instead."""
+        if wanted.function is not None and says_status(Code.of(self.template, wanted.function)):
+            self.operations.take_status_code(wanted.operation)
 
     def _allow_effects(self, operation: Operation, logical_id: str) -> None:
         """Let the function keep large answers of its operation and note steps in its records."""

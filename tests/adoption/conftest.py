@@ -106,7 +106,7 @@ from once import PermanentError, operation
 def handler(request):
     fee = request.payload
     if fee["cents"] > 100:
-        raise PermanentError('card "declined"', status=402)
+        raise PermanentError(fee.get("as") or 'card "declined"', status=402)
     if fee.get("as") == "api":
         return {"statusCode": 201, "body": '{"made":true}'}
     if fee.get("as") == "parcel":

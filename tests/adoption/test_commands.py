@@ -501,7 +501,11 @@ SHAPES = {
     "an answer to API Gateway": (
         {"reserve": "import web\ndef handler(event, context):\n    return web.answer(400)\n"}
         | {"web": "def answer(status):\n    return {'statusCode': status, 'body': ''}\n"},
-        "warehouse/web.py:2: Warehouse returns a statusCode, and what is returned counts as success, also a 400",
+        "warehouse/web.py:2: Warehouse returns a statusCode: a 4xx is a failure for good, a 5xx an attempt that failed",
+    ),
+    "such an answer of a function with the library": (
+        {"reserve": "import once\ndef handler(event, context):\n    return {'statusCode': 400, 'body': ''}\n"},
+        "warehouse/reserve.py:3: Warehouse returns a statusCode, and what is returned counts as success, also a 400",
     ),
     "not what another handler reads": (
         {"reserve": "def handler(event, context):\n    return stock(event)\n"}
@@ -526,6 +530,7 @@ def test_a_function_that_takes_another_shape_is_told(ready: Application, modules
         path.write_text(text)
     done = ready.once("new", "reserve", "--function", "Warehouse")
     assert done.code == 0 and told in done.err and (".py:" in done.err) is bool(told), done.err
+    assert ("StatusCodeOperations" in ready.text("once/operations.yaml")) is ("a 4xx is a failure" in told)
 
 
 def test_a_layer_of_the_application_is_looked_at_too(ready: Application) -> None:

@@ -44,6 +44,7 @@ def call(cloud: TestCloud, method: str, path: str, body: dict[str, Any] | None =
         ({"loan": "l-1", "cents": 5, "as": "api"}, (201, {"made": True})),
         ({"loan": "l-1", "cents": 5, "as": "parcel"}, (200, {"statusCode": "SHIPPED"})),
         ({"loan": "l-1", "cents": 500}, (402, {"message": 'card "declined"'})),
+        ({"loan": "l-1", "cents": 500, "as": '{"why":"a \\"card\\""}'}, (402, {"why": 'a "card"'})),
     ],
 )
 def test_a_duplicate_gets_the_functions_status_and_answer(cloud: TestCloud, body: Any, answer: Answered) -> None:
