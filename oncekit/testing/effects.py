@@ -152,6 +152,12 @@ class Usual:
         self._varying = {each for run in undisturbed for each in _varying(self._documents, run)}
         self._varying |= set(_of_attempts(self._documents, second_attempt))
 
+    @property
+    def places(self) -> list[str]:
+        """Where it leaves something, takes something away, or changes it."""
+        was, now = Counter(self._before), Counter(self._documents)
+        return sorted({each.place for each in (now - was) + (was - now)})
+
     def differences(self, found: Sequence[Document]) -> Iterator[Difference]:
         """How another run differs from it."""
         for place in sorted({each.place for each in [*self._documents, *found]}):

@@ -15,15 +15,17 @@ run without a fault.
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oncekit.local.lanes import FAST, MACHINES
-from oncekit.testing.watch import FunctionCall, FunctionInterceptor, Lost, Make, kill
+from oncekit.testing.watch import FunctionCall, FunctionInterceptor, Lost, Make
 
 if TYPE_CHECKING:
     from oncekit.local.boundaries import Boundary
@@ -58,17 +60,10 @@ def owner_dies(*, before: str = "", after: str = "", nth: int = 1) -> Fault:
     Recovery hears of it, and another execution takes the lock over.
     """
     place, is_after = _one_of(before, after)
-    name = _name("owner_dies", "after" if is_after else "before", place, nth)
+    strike: Strike = partial(_at, place, is_after, stop_owner)
     if _is_state(place):
-        return _certain(name, place, nth, lambda cloud, now: dying_at(cloud, place, is_after, now))
-    return _certain(
-        name,
-        place,
-        nth,
-        lambda cloud, now: cloud.watch.intercept(
-            beside(partial(is_at, place), is_after, now, lambda call: stop_owner(cloud, call))
-        ),
-    )
+        strike = partial(dying_at, state=place, is_after=is_after)
+    return _certain(_name("owner_dies", "after" if is_after else "before", place, nth), place, nth, strike)
 
 
 def function_crashes(*, before: str = "", after: str = "", nth: int = 1) -> Fault:
@@ -77,25 +72,13 @@ def function_crashes(*, before: str = "", after: str = "", nth: int = 1) -> Faul
     if _is_state(place):
         raise NoSuchPlace(f"a function does not run in {place}: use step:NAME, call:SERVICE.ACTION, begin or end")
     name = _name("function_crashes", "after" if is_after else "before", place, nth)
-    crash = partial(beside, partial(is_at, place), is_after, act=kill)
-    return _certain(name, place, nth, lambda cloud, now: cloud.watch.intercept(crash(now)))
+    return _certain(name, place, nth, partial(_at, place, is_after, kill))
 
 
 def answer_lost(*, of: str, nth: int = 1) -> Fault:
     """A call of a state, or of the function, is done, and its answer does not arrive: the caller tries again."""
-    name = _name("answer_lost", "of", of, nth)
-    if not _is_state(of):
-        lose_it = partial(beside, partial(is_at, of), True, act=lose)
-        return _certain(name, of, nth, lambda cloud, now: cloud.watch.intercept(lose_it(now)))
-    from oncekit.local import faults
-
-    lost = faults.answer_lost(nth=0)
-
-    def strike(cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
-        _check_state(cloud, of)
-        return cloud.intercept(lambda call, proceed: lost(call, proceed) if call.state == of and now() else proceed())
-
-    return _certain(name, of, nth, strike)
+    strike: Strike = partial(_lost_of_a_state, of) if _is_state(of) else partial(_at, of, True, lose)
+    return _certain(_name("answer_lost", "of", of, nth), of, nth, strike)
 
 
 def runs_twice() -> Fault:
@@ -113,6 +96,20 @@ def runs_twice() -> Fault:
 # ---- what must happen ----
 
 Strike = Callable[["TestCloud", Once], AbstractContextManager[None]]
+Act = Callable[["TestCloud", FunctionCall], None]
+
+
+def _at(place: str, is_after: bool, act: Act, cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
+    """A strike at a call of a function."""
+    return cloud.watch.intercept(beside(partial(is_at, place), is_after, now, partial(act, cloud)))
+
+
+def _lost_of_a_state(state: str, cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
+    from oncekit.local import faults
+
+    _check_state(cloud, state)
+    lost = faults.answer_lost(nth=0)
+    return cloud.intercept(lambda call, proceed: lost(call, proceed) if call.state == state and now() else proceed())
 
 
 def _certain(name: str, place: str, nth: int, strike: Strike) -> Fault:
@@ -193,13 +190,8 @@ def beside(
     return intercept
 
 
-def lose(_call: FunctionCall) -> None:
-    """Its answer does not arrive."""
-    raise Lost
-
-
 @contextmanager
-def dying_at(cloud: TestCloud, state: str, is_after: bool, now: Once) -> Iterator[None]:
+def dying_at(cloud: TestCloud, now: Once, state: str, is_after: bool) -> Iterator[None]:
     """An execution is stopped before or after a state."""
     from oncekit.local.boundaries import boundaries
     from oncekit.local.engine.history import Abandoned
@@ -230,6 +222,18 @@ def _states_in(part: Any) -> Iterator[str]:
 
 
 # ---- acts ----
+
+
+def lose(_cloud: TestCloud, _call: FunctionCall) -> None:
+    """Its answer does not arrive."""
+    raise Lost
+
+
+def kill(_cloud: TestCloud, call: FunctionCall) -> None:
+    """The process that makes the call is gone, with all that it started: it leads a group of its own."""
+    with suppress(ProcessLookupError):
+        os.killpg(call.pid, signal.SIGKILL)
+    raise Lost
 
 
 def stop_owner(cloud: TestCloud, call: FunctionCall) -> None:

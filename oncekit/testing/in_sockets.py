@@ -57,7 +57,7 @@ def ask(what: str, call: str) -> bytes:
 # ---- names ----
 
 
-def address_of(host: Any, family: int = 0) -> Any:
+def address_of(host: Any) -> Any:
     """An address instead of a name. What is an address already, or this machine, stays."""
     name = host.decode() if isinstance(host, bytes | bytearray) else host
     if not name or name == "localhost" or _address(name):
@@ -67,22 +67,18 @@ def address_of(host: Any, family: int = 0) -> Any:
     if name not in _addresses:
         _addresses[name] = str(FIRST_ADDRESS + len(_addresses))
         _names[_addresses[name]] = name
-    return f"::ffff:{_addresses[name]}" if family == socket.AF_INET6 else _addresses[name]
+    return _addresses[name]
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        address = ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
         return None
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 def getaddrinfo(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:
-    address = address_of(host, family)
-    if flags & socket.AI_NUMERICHOST and address != host:
-        raise socket.gaierror(socket.EAI_NONAME, f"{host} is a name")
-    return _GETADDRINFO(address, port, family, type, proto, flags)
+    return _GETADDRINFO(address_of(host), port, family, type, proto, flags)
 
 
 def gethostbyname(host: str) -> str:
@@ -101,8 +97,7 @@ def leads_to(sock: socket.socket, address: Any) -> Place | None:
     if sock.family not in TEST or not isinstance(address, tuple):
         return None
     name = address[0].decode() if isinstance(address[0], bytes | bytearray) else address[0]
-    found = _address(name)
-    name, port = _names.get(str(found), str(found or name)), address[1]
+    name, port = _names.get(name, name), address[1]
     if f"{name}:{port}" in OURS or (sock.type != socket.SOCK_STREAM and is_here(name)):
         return None
     return name, port

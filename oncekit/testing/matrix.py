@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.boundaries import Boundary, boundaries
 from oncekit.local.execution import as_text
-from oncekit.local.lanes import MACHINES, Lane
+from oncekit.local.lanes import FULL, MACHINES
 from oncekit.promises import checker
 from oncekit.promises.journal import Actor, Journal
 from oncekit.testing.effects import TELEMETRY, Difference, Document, Usual, documents
@@ -101,8 +101,8 @@ def _containers() -> dict[tuple[str, str], tuple[Any, str, Any]]:
 class Matrix:
     """The runs of one request."""
 
-    def __init__(self, cloud: TestCloud, request: Mapping[str, Any], lane: Lane, states: bool) -> None:
-        self._cloud, self._request, self._lane, self._states = cloud, request, lane, states
+    def __init__(self, cloud: TestCloud, request: Mapping[str, Any], states: bool) -> None:
+        self._cloud, self._request, self._states = cloud, request, states
         self._operation = str(request["operation"])
         self._contents = Contents.of(cloud)
         self._before = documents(cloud)
@@ -129,7 +129,8 @@ class Matrix:
         allowed = tuple(may_repeat)
         findings = [each for each in _grouped(found) if each.kind != "twice" or not each.place.startswith(allowed)]
         left_out = [each.what for each in strikes[len(struck) :]]
-        return Report(self._operation, findings, struck, left_out, time.monotonic() - began)
+        effects = [each for each in expected.places if each not in (ANSWER, END)]
+        return Report(self._operation, effects, findings, struck, left_out, time.monotonic() - began)
 
     def _undisturbed(self) -> tuple[Run, Usual]:
         """What is usual. Raises NothingToStrike when that cannot be said."""
@@ -175,7 +176,7 @@ class Matrix:
     def _run(self, strike: Strike | None = None) -> Run:
         cloud, reached = self._cloud, list[tuple[str, str]]()
         self._contents.put_into(cloud)
-        machine = cloud.outputs[MACHINES[self._lane]].rpartition(":")[2]
+        machine = cloud.outputs[MACHINES[FULL]].rpartition(":")[2]
 
         def at_boundary(boundary: Boundary) -> None:
             if boundary.machine == machine:
@@ -188,7 +189,7 @@ class Matrix:
             path = list(reached)
             calls = [call for call, _ in cloud.watch.calls if is_counted(self._operation, call)]
             if not faults:  # else there is no answer that a duplicate could get
-                cloud.run(self._request, lane=self._lane)
+                cloud.run(self._request)
                 cloud.settle()
         for each in cloud.invocations():
             journal.started(each.event)
@@ -203,11 +204,11 @@ class Matrix:
     def _strike(self, strike: Strike | None) -> list[Difference]:
         cloud = self._cloud
         if strike is None:
-            cloud.start(self._request, lane=self._lane)
+            cloud.start(self._request)
             return self._recover()
         with strike.injected(cloud):
             try:
-                cloud.start(self._request, lane=self._lane)
+                cloud.start(self._request)
                 stuck = self._recover()
             finally:
                 strike.released.set()

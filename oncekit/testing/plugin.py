@@ -17,7 +17,6 @@ import pytest
 from oncekit.application import how_to_install
 
 if TYPE_CHECKING:
-    from oncekit.local.lanes import Lane
     from oncekit.testing.cloud import TestCloud
     from oncekit.testing.report import Report
 
@@ -32,7 +31,6 @@ class RunMatrix:
         self,
         request: Mapping[str, Any],
         *,
-        lane: Lane = "full",
         may_repeat: Collection[str] = (),
         states: bool = True,
         seconds: float = 60.0,
@@ -47,9 +45,10 @@ class RunMatrix:
         __tracebackhide__ = True
         from oncekit.testing.matrix import Matrix
 
-        report = Matrix(self.cloud, request, lane, states).run(may_repeat, seconds)
+        report = Matrix(self.cloud, request, states).run(may_repeat, seconds)
         if check and report.findings:
             pytest.fail(str(report), pytrace=False)
+        print(report)  # pytest shows it with -rP
         return report
 
 

@@ -39,6 +39,8 @@ class Report:
     """The result of a matrix."""
 
     operation: str
+    effects: Sequence[str]
+    """The places of the effects that it watched."""
     findings: Sequence[Finding]
     strikes: Sequence[str]
     """What was struck."""
@@ -52,4 +54,4 @@ class Report:
         head = f"{self.operation}: {len(self.strikes)} strikes in {self.seconds:.1f} s: {found}"
         if self.left_out:
             head += f"; no time for {len(self.left_out)} more (give more `seconds`)"
-        return "\n".join([head, *map(str, self.findings)])
+        return "\n".join([head, f"watched: {', '.join(self.effects) or 'nothing that stays'}", *map(str, self.findings)])

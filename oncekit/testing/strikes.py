@@ -10,8 +10,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from oncekit.testing.faults import Once, beside, dying_at, lose, stop_owner
-from oncekit.testing.watch import FunctionCall, Lost, Make, kill
+from oncekit.testing.faults import Act, Once, beside, dying_at, kill, lose, stop_owner
+from oncekit.testing.watch import FunctionCall, Lost, Make
 
 if TYPE_CHECKING:
     from oncekit.testing.cloud import TestCloud
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SECONDS_TO_ARRIVE = 30.0
 """Real seconds that a call is held at most."""
 
-Injection = Callable[["TestCloud", "Strike"], AbstractContextManager[None]]
+Injection = Callable[["TestCloud"], AbstractContextManager[None]]
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Strike:
     """Set when what is held may go on."""
 
     def injected(self, cloud: TestCloud) -> AbstractContextManager[None]:
-        return self.fault(cloud, self)
+        return self.fault(cloud)
 
 
 def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequence[tuple[str, str]]) -> list[Strike]:
@@ -44,11 +44,9 @@ def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequen
     # After a read the world is as it was before it.
     writes = [(n, call) for n, call in enumerate(calls) if not call.is_read]
     strikes = [dies_at_its_beginning(operation)]
-    strikes += [Strike(f"the function dies after {call}", _at(operation, n, True, _killed)) for n, call in writes]
-    strikes += [Strike(f"the answer of {call} is lost", _at(operation, n, True, _lost)) for n, call in writes]
-    strikes += [
-        Strike(f"another owner has finished before {call}", _at(operation, n, False, _held)) for n, call in writes
-    ]
+    strikes += [Strike(f"the function dies after {call}", _at(operation, n, True, kill)) for n, call in writes]
+    strikes += [Strike(f"the answer of {call} is lost", _at(operation, n, True, lose)) for n, call in writes]
+    strikes += [_another_owner(operation, n, call) for n, call in writes]
     strikes += [Strike(f"the service is unavailable at {call}", _away(operation, n)) for n, call in writes]
     of_owner = [_owner_dies(place, state) for place, state in boundaries]
     # In turns: while an execution is struck, a process that was killed is replaced.
@@ -58,14 +56,19 @@ def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequen
 def _owner_dies(place: str, state: str) -> Strike:
     is_after = place == "leave"
     what = f"the execution dies {'after' if is_after else 'before'} {state}"
-    return Strike(what, lambda cloud, _: dying_at(cloud, state, is_after, Once()), of_owner=True)
+    return Strike(what, lambda cloud: dying_at(cloud, Once(), state, is_after), of_owner=True)
 
 
 def dies_at_its_beginning(operation: str) -> Strike:
     """Nothing was done before: what comes of it is another attempt that does everything."""
-    begin = (operation, "function", "begin")
-    crash = beside(lambda call: (call.operation, call.service, call.action) == begin, False, Once(), kill)
-    return Strike("the function dies at its beginning", lambda cloud, _: cloud.watch.intercept(crash))
+
+    def begins(call: FunctionCall) -> bool:
+        return (call.operation, call.service, call.action) == (operation, "function", "begin")
+
+    return Strike(
+        "the function dies at its beginning",
+        lambda cloud: cloud.watch.intercept(beside(begins, False, Once(), partial(kill, cloud))),
+    )
 
 
 # ---- calls ----
@@ -76,26 +79,22 @@ def is_counted(operation: str, call: FunctionCall) -> bool:
     return call.operation == operation and call.begun and call.service != "function"
 
 
-def _at(
-    operation: str, number: int, is_after: bool, act: Callable[[TestCloud, Strike, FunctionCall], None]
-) -> Injection:
+def _at(operation: str, number: int, is_after: bool, act: Act) -> Injection:
     """Before or after the call with this number, counted from 0 over all attempts."""
     struck = partial(beside, partial(is_counted, operation), is_after, Once(number + 1))
-    return lambda cloud, strike: cloud.watch.intercept(struck(partial(act, cloud, strike)))
+    return lambda cloud: cloud.watch.intercept(struck(partial(act, cloud)))
 
 
-def _killed(_cloud: TestCloud, _strike: Strike, call: FunctionCall) -> None:
-    kill(call)
-
-
-def _lost(_cloud: TestCloud, _strike: Strike, call: FunctionCall) -> None:
-    lose(call)
-
-
-def _held(cloud: TestCloud, strike: Strike, call: FunctionCall) -> None:
+def _another_owner(operation: str, number: int, call: FunctionCall) -> Strike:
     """The execution dies; the function hangs until another attempt has done everything, and goes on then."""
-    stop_owner(cloud, call)
-    strike.released.wait(SECONDS_TO_ARRIVE)
+    released = threading.Event()
+
+    def hold(cloud: TestCloud, call: FunctionCall) -> None:
+        stop_owner(cloud, call)
+        released.wait(SECONDS_TO_ARRIVE)
+
+    what = f"another owner has finished before {call}"
+    return Strike(what, _at(operation, number, False, hold), released=released)
 
 
 def _away(operation: str, number: int) -> Injection:
@@ -112,4 +111,4 @@ def _away(operation: str, number: int) -> Injection:
             raise Lost
         make()
 
-    return lambda cloud, _: cloud.watch.intercept(intercept)
+    return lambda cloud: cloud.watch.intercept(intercept)

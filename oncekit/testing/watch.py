@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -146,10 +144,3 @@ def _around(interceptor: FunctionInterceptor, call: FunctionCall, make: Make) ->
         return True
 
     return made
-
-
-def kill(call: FunctionCall) -> None:
-    """The process that makes the call is gone, with all that it started: it leads a group of its own."""
-    with suppress(ProcessLookupError):
-        os.killpg(call.pid, signal.SIGKILL)
-    raise Lost

@@ -22,7 +22,7 @@ def asked(operation: str) -> dict[str, Any]:
 
 def test_the_test_fails_with_the_findings(monkeypatch: pytest.MonkeyPatch, once_matrix: RunMatrix) -> None:
     finding = Finding("twice", "Orders", "2 instead of 1", ("app.py:1 in handler: dynamodb.put_item",), ("it dies",))
-    monkeypatch.setattr(Matrix, "run", lambda *_: Report("place", [finding], ["it dies"], [], 1.0))
+    monkeypatch.setattr(Matrix, "run", lambda *_: Report("place", ["Orders"], [finding], ["it dies"], [], 1.0))
     with pytest.raises(pytest.fail.Exception, match=r"✗ twice: Orders: 2 instead of 1\n    app.py:1 in handler"):
         once_matrix(asked("place"))
     assert once_matrix(asked("place"), check=False).findings == [finding]

@@ -72,6 +72,12 @@ def test_a_function_whose_effects_are_safe_has_no_finding(application: TestCloud
     application.put("StockTable", {"sku": "mug", "available": 1})
     report = once_matrix(asked("careful"), states=False, seconds=LONG)
     assert not report.findings and not report.left_out
+    assert report.effects == [
+        "Notes",
+        "OrdersTable",
+        "POST https://api.provider.example/charges",
+        "StockTable",
+    ]
     assert any("another owner has finished before tests/testing/" in each for each in report.strikes)
     assert application.rows("StockTable") == [{"sku": "mug", "available": 1}], "as the test had it"
 
