@@ -69,15 +69,7 @@ class ApplicationTemplate(YamlFile):
         elif ARCHITECTURE not in parameters:  # one that is there is taken as it is
             self.append(("Parameters",), lines)
         if LIBRARY not in self.resources:
-            self.append_parts(parts("library.yaml"))
-
-    def append_parts(self, resources: list[list[str]]) -> None:
-        """Add resources, unless one has a name that is taken. Raises Problem."""
-        for lines in resources:
-            name = next(line for line in lines if not line.startswith("#")).rstrip(":")
-            if name in self.resources:
-                raise Problem(f"{self.path} has a resource {name} already")
-            self.append(("Resources",), lines, apart=True)
+            self.append_resources(parts("library.yaml"))
 
     def tell_once(self, name: str, value: str) -> None:
         """Give Once a parameter."""

@@ -14,7 +14,6 @@ from oncekit.adoption.code import Code, says_status
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
-from oncekit.adoption.schema import schema_of
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.trigger import FromHttp, Trigger
 from oncekit.problem import Problem
@@ -156,7 +155,7 @@ class Additions:
         self.template.add_library()
         self._tell(ARCHITECTURE, f"!Ref {ARCHITECTURE}", "Processor of Once's own functions, arm64 or x86_64.")
         self.operations.set_once(ARCHITECTURE, f"!Ref {ARCHITECTURE}")
-        self.template.append_parts(resources + (parts("table.yaml", **places) if wanted.step else []))
+        self.template.append_resources(resources + (parts("table.yaml", **places) if wanted.step else []))
         logical_id = f"{operation.camel}Function"
         self._tell(f"{logical_id}Arn", f"!Ref {logical_id}.Alias", f"ARN of the function of {operation.name}.")
         code = f"functions/{operation.folder}"
@@ -185,7 +184,7 @@ class Additions:
     def _add_trigger(self, operation: Operation, trigger: Trigger) -> None:
         if (source := trigger.source) is not None:
             self._tell(source.parameter, source.value, f"{source.suffix.replace('Arn', 'ARN')} of {source.logical_id}.")
-        self.operations.append_parts(trigger.resources(operation))
+        self.operations.append_resources(trigger.resources(operation))
 
     def _tell(self, name: str, value: str, description: str) -> None:
         self.template.tell_once(name, value)
@@ -226,3 +225,24 @@ class Additions:
 
 def _json(value: Any) -> str:
     return f"{json.dumps(value, indent=2, ensure_ascii=False)}\n"
+
+
+def schema_of(operation: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON Schema for payloads like this one. Further members are allowed: events get new ones."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": f"Payload of {operation}",
+        **_of(payload),
+    }
+
+
+def _of(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        required = {"required": sorted(value)} if value else {}
+        return {"type": "object", **required, "properties": {name: _of(each) for name, each in value.items()}}
+    if isinstance(value, list):
+        return {"type": "array"}
+    if value is None:
+        return {}
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string"}
+    return {"type": kinds[type(value)]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oncekit.adoption.names import Operation
@@ -48,12 +48,12 @@ class OperationsTemplate(YamlFile):
             self.give_payload(operation)
         for metric, what in _WATCHED.items():
             places = {**operation.places, "Metric": metric, "what": what, "function": function}
-            self.append_parts(parts("alarm.yaml", **places))
+            self.append_resources(parts("alarm.yaml", **places))
 
     def allow_effects(self, operation: Operation, role: str) -> None:
         """Let a role, named by a parameter, keep large answers of an operation and note steps in its records."""
         if f"{operation.camel}EffectsPolicy" not in self.value["Resources"]:
-            self.append_parts(parts("effects.yaml", **operation.places, role=role))
+            self.append_resources(parts("effects.yaml", **operation.places, role=role))
 
     def take_status_code(self, operation: Operation) -> None:
         """A status of 400 and above that its function returns is a failure."""
@@ -110,12 +110,3 @@ class OperationsTemplate(YamlFile):
             self.append(_SETTINGS, [f"{setting}: !Join", '  - ","', f"  - - {entry}"])
         else:
             self.append(items, [f"- {entry}"])
-
-    def append_parts(self, resources: Sequence[list[str]]) -> None:
-        """Add resources. Raises Problem when there is one of a name."""
-        there: Mapping[str, Any] = self.value["Resources"]
-        for lines in resources:
-            name = next(line for line in lines if not line.startswith("#")).rstrip(":")
-            if name in there:
-                raise Problem(f"{self.path} has a resource {name} already")
-            self.append(("Resources",), lines, apart=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from oncekit.adoption import folder, git_ignore, sam_config
+from oncekit.adoption import folder, sam_config
 from oncekit.adoption.application_template import NAMES, ApplicationTemplate, find_template
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
@@ -13,6 +13,7 @@ from oncekit.adoption.operation import Additions, Wanted
 from oncekit.adoption.texts import text
 from oncekit.problem import Problem
 
+GIT_IGNORE = ".gitignore"
 FIRST = "place-order"
 """The operation of an application that begins here."""
 
@@ -22,7 +23,7 @@ def start(root: Path, given: Path | None) -> list[str]:
     template = find_template(root, given)
     there = root if template is None else template.parent
     operations = there / folder.NAME / folder.OPERATIONS
-    check_inside(there, template or there, there / sam_config.NAME, there / git_ignore.NAME, operations)
+    check_inside(there, template or there, there / sam_config.NAME, there / GIT_IGNORE, operations)
     if template is None:
         return _new_application(root)
     return _beside(template)
@@ -34,7 +35,7 @@ def _beside(template: Path) -> list[str]:
     root, new = template.parent, []
     changed = {
         sam_config.NAME: sam_config.with_capabilities(root / sam_config.NAME),
-        git_ignore.NAME: git_ignore.with_entries(root / git_ignore.NAME),
+        GIT_IGNORE: _with_entries(root / GIT_IGNORE),
     }
     if not application.has_once:
         application.add_once()
@@ -52,6 +53,18 @@ def _beside(template: Path) -> list[str]:
             (root / name).write_bytes(content.encode(errors="surrogateescape"))
             new.append(name)
     return new
+
+
+def _with_entries(path: Path) -> str | None:
+    """The text of the file, with the entries that it has not; None when it has all."""
+    there = path.read_bytes().decode(errors="surrogateescape") if path.exists() else ""
+    known = {line.strip().strip("/") for line in there.splitlines()}
+    lacking = [each for each in text("gitignore.txt").splitlines() if each.strip("/") not in known]
+    if not lacking:
+        return None
+    end = "\r\n" if "\r\n" in there else "\n"
+    between = end if there and not there.endswith("\n") else ""
+    return there + between + "".join(f"{each}{end}" for each in lacking)
 
 
 def _stack_of(root: Path) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from oncekit.adoption.names import Operation
 from oncekit.adoption.texts import parts, text
@@ -37,52 +37,78 @@ LASTING = ("source", "detail-type", "detail")
 """The members of an event that stay when its producer sends it again; its id and time make another payload."""
 
 
-class Trigger(Protocol):
-    """A trigger of an operation."""
+@dataclass(frozen=True)
+class Trigger:
+    """What makes requests out of what comes to a place. Raises Problem for what AWS would refuse."""
+
+    given: str
+    """What its option was given: where events come from."""
+    key: str
+    payload: str
+    on_crash: str | None
+    """What its requests say, retry or quarantine; None for what is usual."""
+
+    sample_name: ClassVar[str]
+    """What a sample is called, as a part of its file's name."""
+    usual_payload: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for option, path in (("--key", self.key), ("--payload", self.payload)):
+            self.check_path(option, path)
+
+    def check_path(self, option: str, path: str) -> None:
+        """Raises Problem for a path that neither a rule nor a pipe takes."""
+        try:
+            find(path, {})
+        except PathError as error:
+            raise Problem(f"{option}: {error}") from error
+        if "'" in path or '"' in path:
+            raise Problem(f"{option} {path}: write names without quotes, such as $.detail.orderId")
 
     @property
     def source(self) -> Source | None:
         """The resource in the application's template; None where there is none to name."""
+        return None
 
     def resources(self, operation: Operation) -> list[list[str]]:
         """The lines of each resource."""
+        raise NotImplementedError
 
     def request(self, sample: Any) -> tuple[Any, Any]:
         """Key and payload of the request that is made of a sample. Raises Problem."""
+        return at("--key", self.key, sample), at("--payload", self.payload, sample)
 
-    def test(self, operation: Operation) -> str: ...
-
-    @property
-    def on_crash(self) -> str | None:
-        """What its requests say, retry or quarantine; None for what is usual."""
-
-    @property
-    def sample_name(self) -> str:
-        """What a sample is called, as a part of its file's name."""
+    def test(self, operation: Operation) -> str:
+        """One that sends the sample."""
+        raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class FromRule:
-    """A rule on a bus, the logical id of one or `default`. Raises Problem for what AWS would refuse."""
+class FromRule(Trigger):
+    """A rule: `BUS/PATTERN`, of the logical id of a bus or `default`, and JSON or the detail type of its events."""
 
-    bus: str
-    pattern: Mapping[str, Any]
-    key: str
-    payload: str
-    on_crash: str | None = None
-    sample_name = "event"
-
-    @classmethod
-    def of(cls, given: str, key: str, payload: str | None, on_crash: str | None) -> FromRule:
-        """`BUS/PATTERN`: the pattern is JSON, or the detail type that events must have."""
-        bus, _, pattern = given.partition("/")
-        if not bus or not pattern:
-            raise Problem(f"--from-rule {given}: write BUS/PATTERN, such as ShopBus/OrderPaid")
-        return cls(bus, _pattern(pattern), key, payload or "$.detail", on_crash)
+    sample_name, usual_payload = "event", "$.detail"
 
     def __post_init__(self) -> None:
-        check_path("--key", self.key)
-        check_path("--payload", self.payload)
+        super().__post_init__()
+        if not self.bus or not self.pattern:
+            raise Problem(f"--from-rule {self.given}: write BUS/PATTERN, such as ShopBus/OrderPaid")
+
+    @property
+    def bus(self) -> str:
+        return self.given.partition("/")[0]
+
+    @property
+    def pattern(self) -> Mapping[str, Any]:
+        given = self.given.partition("/")[2]
+        if not given.startswith("{"):
+            return {"detail-type": [given]} if given else {}
+        try:
+            pattern = json.loads(given)
+            check(pattern)
+        except (ValueError, PatternError) as error:
+            raise Problem(f"--from-rule: {given} is not an event pattern: {error}") from error
+        assert isinstance(pattern, dict)
+        return pattern
 
     @property
     def source(self) -> Source | None:
@@ -118,86 +144,63 @@ class FromRule:
         return text("test_rule.py.txt", **operation.places, busOf=bus)
 
 
-@dataclass(frozen=True)
-class FromQueue:
+class FromQueue(Trigger):
     """A pipe on a queue, by its logical id. Paths begin at the message, as the pipe sees it: `$.body`."""
 
-    queue: str
-    key: str
-    payload: str
-    on_crash: str | None = None
-    sample_name = "message"
+    sample_name, usual_payload = "message", "$.body"
 
-    @classmethod
-    def of(cls, queue: str, key: str, payload: str | None, on_crash: str | None) -> FromQueue:
-        return cls(queue, key, payload or "$.body", on_crash)
-
-    def __post_init__(self) -> None:
-        for option, path in (("--key", self.key), ("--payload", self.payload)):
-            check_path(option, path)
-            if path == "$" or "<" in path or ">" in path:
-                raise Problem(f"{option} {path}: name a member of the message, such as $.body or $.body.id")
+    def check_path(self, option: str, path: str) -> None:
+        super().check_path(option, path)
+        if path == "$" or "<" in path or ">" in path:
+            raise Problem(f"{option} {path}: name a member of the message, such as $.body or $.body.id")
 
     @property
     def source(self) -> Source:
-        return Source(self.queue, "AWS::SQS::Queue", "Arn", f"!GetAtt {self.queue}.Arn")
+        return Source(self.given, "AWS::SQS::Queue", "Arn", f"!GetAtt {self.given}.Arn")
 
     def resources(self, operation: Operation) -> list[list[str]]:
-        places = {"queue": self.queue, "queueArn": self.source.parameter, "key": self.key, "path": self.payload}
+        places = {"queue": self.given, "queueArn": self.source.parameter, "key": self.key, "path": self.payload}
         places["onCrash"] = _member(self.on_crash)
         return parts("pipe.yaml", **operation.places, **places)
 
     def request(self, sample: Any) -> tuple[Any, Any]:
-        message = {"body": sample}
-        return at("--key", self.key, message), at("--payload", self.payload, message)
+        return super().request({"body": sample})
 
     def test(self, operation: Operation) -> str:
-        return text("test_queue.py.txt", **operation.places, queue=self.queue)
+        return text("test_queue.py.txt", **operation.places, queue=self.given)
 
 
-@dataclass(frozen=True)
-class FromHttp:
+class FromHttp(Trigger):
     """A route of an API of its own. Paths begin at the body, and name members: `$`, `$.order.id`."""
 
-    route: str
-    key: str
-    payload: str
-    on_crash: str | None = None
-    sample_name = "body"
-    source = None
-
-    @classmethod
-    def of(cls, route: str, key: str, payload: str | None, on_crash: str | None) -> FromHttp:
-        return cls(route, key, payload or "$", on_crash)
+    sample_name, usual_payload = "body", "$"
 
     def __post_init__(self) -> None:
-        if not _ROUTE.fullmatch(self.route):
-            raise Problem(f"--http {self.route}: write a path such as /orders/paid, without parameters")
-        for option, path in (("--key", self.key), ("--payload", self.payload)):
-            check_path(option, path)
-            if not _MEMBERS.fullmatch(path):
-                raise Problem(f"{option} {path}: name members only, such as $.order.id")
+        super().__post_init__()
+        if not _ROUTE.fullmatch(self.given):
+            raise Problem(f"--http {self.given}: write a path such as /orders/paid, without parameters")
         if self.key == "$":
             raise Problem("--key $: name a member of the body, such as $.id")
 
+    def check_path(self, option: str, path: str) -> None:
+        super().check_path(option, path)
+        if not _MEMBERS.fullmatch(path):
+            raise Problem(f"{option} {path}: name members only, such as $.order.id")
+
     def resources(self, operation: Operation) -> list[list[str]]:
         body = "$input.body" if self.payload == "$" else f"$input.json('{self.payload}')"
-        leaf = self.route.rpartition("/")[2]
         return parts(
             "http.yaml",
             **operation.places,
-            route=self.route,
-            leaf=leaf,
+            route=self.given,
+            leaf=self.given.rpartition("/")[2],
             key=self.key,
             body=body,
             onCrash=self.on_crash or "",
         )
 
-    def request(self, sample: Any) -> tuple[Any, Any]:
-        return at("--key", self.key, sample), at("--payload", self.payload, sample)
-
     def test(self, operation: Operation) -> str:
-        return text("test_http.py.txt", **operation.places, route=self.route)
+        return text("test_http.py.txt", **operation.places, route=self.given)
 
 
 def _member(on_crash: str | None) -> str:
@@ -205,26 +208,8 @@ def _member(on_crash: str | None) -> str:
     return f', "onCrash": "{on_crash}"' if on_crash else ""
 
 
-def _pattern(given: str) -> Mapping[str, Any]:
-    if not given.startswith("{"):
-        return {"detail-type": [given]}
-    try:
-        pattern = json.loads(given)
-        check(pattern)
-    except (ValueError, PatternError) as error:
-        raise Problem(f"--from-rule: {given} is not an event pattern: {error}") from error
-    assert isinstance(pattern, dict)
-    return pattern
-
-
-def check_path(option: str, path: str) -> None:
-    """Raises Problem for a path that neither a rule nor a pipe takes."""
-    try:
-        find(path, {})
-    except PathError as error:
-        raise Problem(f"{option}: {error}") from error
-    if "'" in path or '"' in path:
-        raise Problem(f"{option} {path}: write names without quotes, such as $.detail.orderId")
+TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue": FromQueue, "--http": FromHttp}
+"""By option."""
 
 
 def at(option: str, path: str, sample: Any) -> Any:

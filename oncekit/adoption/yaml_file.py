@@ -65,6 +65,14 @@ class YamlFile:
             raise self._by_hand(keys, lines)
         self.text, self.value = changed, self._parsed(changed)
 
+    def append_resources(self, resources: Sequence[Sequence[str]]) -> None:
+        """Add resources, each by its lines. Raises Problem when one has a name that is taken."""
+        for lines in resources:
+            name = next(line for line in lines if not line.startswith("#")).rstrip(":")
+            if name in (self.value["Resources"] or {}):
+                raise Problem(f"{self.path} has a resource {name} already")
+            self.append(("Resources",), lines, apart=True)
+
     def remove(self, keys: Keys, apart: bool = False) -> None:
         """Take away the lines of a member of a mapping, with `apart` what is above it, too: its comments, and the
         empty line before them. Raises Problem when other members are on its lines.

@@ -13,7 +13,7 @@ import select
 import socket
 import ssl
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from werkzeug.serving import WSGIRequestHandler
 
@@ -21,8 +21,6 @@ from oncekit.testing.watch import CALL
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
-
-    from oncekit.testing.outside import Outside
 
 PLACE, URL = "once.place", "once.url"
 """In a request's environment: where the function connected to, and what it asked for."""
@@ -47,8 +45,15 @@ def is_here(place: Place) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
+class Systems(Protocol):
+    """What is behind the connections, and the application of their server: see outside.py."""
+
+    def answers(self, place: Place) -> bool: ...
+    def refused(self, told: str, place: Place, why: str = "") -> str: ...
+
+
 class Connection(WSGIRequestHandler):
-    """Leads the requests of a connection to the Outside that its server serves."""
+    """Leads the requests of a connection to the systems outside."""
 
     place: Place | None = None
     told = ""
@@ -56,7 +61,7 @@ class Connection(WSGIRequestHandler):
     scheme = "http"
 
     @property
-    def outside(self) -> Outside:
+    def outside(self) -> Systems:
         return self.server.app  # type: ignore[return-value]  # it is the application here
 
     def make_environ(self) -> WSGIEnvironment:

@@ -54,4 +54,5 @@ class Report:
         head = f"{self.operation}: {len(self.strikes)} strikes in {self.seconds:.1f} s: {found}"
         if self.left_out:
             head += f"; no time for {len(self.left_out)} more (give more `seconds`)"
-        return "\n".join([head, f"watched: {', '.join(self.effects) or 'nothing that stays'}", *map(str, self.findings)])
+        watched = f"watched: {', '.join(self.effects) or 'nothing that stays'}"
+        return "\n".join([head, watched, *map(str, self.findings)])

@@ -133,7 +133,7 @@ def new(
 def _trigger(
     given: Mapping[str, str | None], key: str | None, payload: str | None, on_crash: str | None
 ) -> Trigger | None:
-    from oncekit.adoption.trigger import FromHttp, FromQueue, FromRule
+    from oncekit.adoption.trigger import TRIGGERS
 
     sources = [(option, value) for option, value in given.items() if value is not None]
     if len(sources) > 1:
@@ -149,10 +149,8 @@ def _trigger(
     if key is None:
         raise Problem("--key is needed: two events with the same key are one request, such as --key $.detail.orderId")
     [(option, source)] = sources
-    if option == "--from-rule":
-        return FromRule.of(source, key, payload, on_crash)
-    kind = FromQueue if option == "--from-queue" else FromHttp
-    return kind.of(source, key, payload, on_crash)
+    kind = TRIGGERS[option]
+    return kind(source, key, payload or kind.usual_payload, on_crash)
 
 
 def _payload_only(additions: Additions, function: str | None, gets: str | None) -> bool:
