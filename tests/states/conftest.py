@@ -18,7 +18,7 @@ OPERATIONS = ("charge", "a", "a" * 40, "a-0", "z9-")
 @pytest.fixture(scope="module")
 def rendered() -> dict[str, dict[str, Any]]:
     named = ",".join(f"{operation}=my-{operation}:live" for operation in OPERATIONS)
-    return rendered_definitions(TEMPLATE, {"Operations": named, "PayloadOnlyOperations": "bill,as-it-was"})
+    return rendered_definitions(TEMPLATE, {"Operations": named})
 
 
 @pytest.fixture(scope="module")

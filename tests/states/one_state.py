@@ -1,4 +1,4 @@
-"""One state of a definition by itself: what it asks for, what it makes of the answer or the error, where it goes.
+"""One state of a definition by itself: what it makes of its input, of an answer or of an error, and where it goes.
 
 The expressions are the definitions' own, rendered as in the local cloud and evaluated with its JSONata. Time stands
 still at NOW.
@@ -70,10 +70,6 @@ class State:
                 return self._way(rule, scope, variables)
         return self._way(self.raw, scope, variables)
 
-    def asks(self, variables: Mapping[str, Any], given: Any = None) -> Any:
-        """The arguments of a Task's call."""
-        return self._value(self.raw["Arguments"], self._lane.scope(given), variables)
-
     def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
         """The way on with the answer of a call, or with what the branches of a Map gave."""
         return self._way(self.raw, {**self._lane.scope(given), "result": result}, variables)
@@ -83,17 +79,13 @@ class State:
         try:
             return self.takes(self._value(self.raw["Items"], self._lane.scope(given), {}), {}, given)
         except JSONataError:
-            way = self.fails("States.QueryEvaluationError", {}, given=given)
-            assert way is not None
-            return way
+            return self.fails("States.QueryEvaluationError", {}, given=given)
 
-    def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way | None:
-        """The way on with an error that is not tried again; None when the execution dies of it."""
+    def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way:
+        """The way on with an error that is not tried again, and that the state catches."""
         scope = {**self._lane.scope(given), "errorOutput": {"Error": error, "Cause": cause}}
-        for catcher in self.raw.get("Catch", ()):
-            if _matches(catcher["ErrorEquals"], error):
-                return self._way(catcher, scope, variables)
-        return None
+        way = next(each for each in self.raw["Catch"] if _matches(each["ErrorEquals"], error))
+        return self._way(way, scope, variables)
 
     def _way(self, way: Mapping[str, Any], scope: Mapping[str, Any], variables: Mapping[str, Any]) -> Way:
         assigned = self._value(way.get("Assign", {}), scope, variables)

@@ -17,7 +17,6 @@ LAMBDAS = ("Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"
 def failed(state: States, error: str, cause: str, ran: bool = False) -> dict[str, Any]:
     """What is known after an error of business logic."""
     way = state("ExecuteBusinessLogic").fails(error, {"ran": ran, "lock": LOCK}, cause)
-    assert way is not None
     assert way.to == "ClassifyFailure"
     return way.assigned
 

@@ -54,14 +54,12 @@ def test_a_body_that_cannot_be_read_is_refused(body: str, fast: States) -> None:
 def test_a_request_whose_numbers_grow_beyond_what_a_state_holds_is_refused(fast: States) -> None:
     for error in ("States.DataLimitExceeded", "States.Runtime"):
         way = fast("ReadRequest").fails(error, {}, given=http())
-        assert way is not None
         assert way.to == "IsSentByHttp" and way.assigned["reason"].startswith("the payload is larger")
 
 
 def test_a_request_that_takes_too_long_to_read_is_told_so(fast: States) -> None:
     """AWS ends an evaluation after one second."""
     way = fast("ReadRequest").fails("States.QueryEvaluationError", {}, "Expression evaluation timeout", given=LEAST)
-    assert way is not None
     assert way.to == "IsSentByHttp" and "longer than a second" in way.assigned["reason"]
 
 
