@@ -107,18 +107,10 @@ STARTS = {
         twice(until=change(lock(), lock(SECOND, 2, onCrash="quarantine"))),
         done_by(FIRST, change(None, lock(onCrash="quarantine")), start(), onCrash="quarantine"),
     ),
-    "what succeeded is not started again": Rule(
-        "P2 twice: after it succeeded under fence 1",
-        twice(ran(FIRST, (1, ""))),
-        twice(ran(FIRST, (1, "Error")), ran(SECOND, (2, ""))),
-    ),
     "what succeeded keeps nobody else from starting": Rule(
         "P2 twice: after it succeeded",
         twice(ran(FIRST, (1, ""))),
         done_by(FIRST, start(), ran(FIRST, (1, "")), ELSEWHERE),
-    ),
-    "what a dead owner did is not known": Rule(
-        "P2 twice: after it succeeded", twice(ran(FIRST, (1, ""))), twice(died((1, "")))
     ),
     "what an owner did that AWS ended is not known": Rule(
         "P2 twice: after it succeeded",
@@ -129,18 +121,6 @@ STARTS = {
         "P2 twice: after it succeeded",
         twice(ran(FIRST, (1, "")), until=opened(done(expiresAt=1000))),
         twice(ran(FIRST, (1, "")), until=opened(done(expiresAt=999))),
-    ),
-    "an operation begins anew when an operator says so": Rule(
-        "P2 twice: after it succeeded under fence 1",
-        [change(quarantined(), failed(), kind="operator"), start(2), ran(FIRST, (1, ""))],
-        done_by(
-            SECOND, change(quarantined(), lock(SECOND, 2), kind="operator"), start(2), ran(FIRST, (1, "")), fence=2
-        ),
-    ),
-    "what was permanent is not started again": Rule(
-        "P2 twice: after its PermanentError",
-        twice(ran(FIRST, (1, "PermanentError"))),
-        twice(ran(FIRST, (1, "LockLostError"))),
     ),
     "what was permanent keeps nobody else from starting": Rule(
         "P2 twice: after its PermanentError",
@@ -195,11 +175,6 @@ ANSWERS = {
         done_by(FIRST, answered("second", result="2")),
         done_by(FIRST, answered("second", result="1")),
     ),
-    "an owner gets the answer that is kept": Rule(
-        "P3 broken: got 2",
-        done_by(FIRST, answered("second", result="2", disposition="EXECUTED")),
-        done_by(FIRST, answered("second", result="2", disposition="IN_PROGRESS")),
-    ),
     "a replay has an answer": Rule(
         "P3 broken: got null", [*twice(), answered("second")], [*twice(), answered("second", result="1")]
     ),
@@ -207,11 +182,6 @@ ANSWERS = {
         "P3 broken: got {",
         done_by(FIRST, answered("second", resultRef={**LARGE, "sha256": "0"}), resultRef=LARGE),
         done_by(FIRST, answered("second", resultRef=LARGE), resultRef=LARGE),
-    ),
-    "an answer is of its own id": Rule(
-        "P3 broken: got 1",
-        done_by(FIRST, answered("second", result="1", id=BOUND)),
-        done_by(FIRST, answered("second", result="1")),
     ),
     "an answer is to its own payload": Rule(
         "P6 broken: the answer to another payload",
@@ -266,9 +236,6 @@ ENDS = {
         "P5 stuck: runs in ('WaitForOwner',)",
         done_by(FIRST, ran(SECOND, status="RUNNING", states=("WaitForOwner",))),
         done_by(FIRST, ran(SECOND, states=("WaitForOwner",))),
-    ),
-    "a request that was under way has an end": Rule(
-        LOST, [ran()], [change(lock(), failed()), ran(status="FAILED", error="OperationFailed")]
     ),
     "the end of another payload is not its end": Rule(
         LOST, done_by(FIRST, ran(SECOND, given=OTHER)), done_by(FIRST, ran(SECOND, given=[{"body": REQUEST}]))

@@ -33,10 +33,8 @@ def left(record: Item) -> Happened:
 
 MAY_BE = {
     "a lock": lock(),
-    "a lock that says why its last attempt failed": lock(fence=2, error=error("Error")),
     "a lock that was released before any attempt": lock(attempts=0, mayStartAgain=True),
     "a lock in the fast lane": lock(FAST),
-    "a lock of a large request": large(lock()),
     "an answer": done(),
     "a large answer": done(resultRef=ONE),
     "an answer after large steps": done(steps={"x" * LIMIT: 1}),
@@ -44,8 +42,6 @@ MAY_BE = {
     "a failure that says much": failed(error=error("x" * LIMIT)),
     "what an operator released before any attempt": failed("operator-1", attempts=0),
     "a quarantine": quarantined(),
-    "a quarantine of a large request": large(quarantined()),
-    "a quarantine of what was released": quarantined(mayStartAgain=True),
 }
 
 BROKEN = {
@@ -55,27 +51,19 @@ BROKEN = {
     "it is in the shard of its own status": ("P5 broken: another shard", quarantined(openShard="IN_PROGRESS#2")),
     "it is in the shard of its own id": ("P5 broken: another shard", lock(openShard="IN_PROGRESS#3")),
     "a lock never expires": ("P5 broken: has ['expiresAt']", lock(expiresAt=5000)),
-    "what is quarantined never expires": ("P5 broken: has ['expiresAt']", quarantined(expiresAt=5000)),
     "an answer expires": ("P5 broken: lacks ['expiresAt']", without(done(), "expiresAt")),
     "what is finished is out of recovery's sight": ("P5 broken: has ['leaseExpiresAt', 'op", {**lock(), **done()}),
-    "what is finished has no request": ("P5 broken: has ['request']", failed(request="{}")),
-    "what is finished has no large request": ("P5 broken: has ['requestRef']", large(done())),
     "what failed says why": ("P5 broken: lacks ['error']", without(failed(), "error")),
     "a lock has no answer": ("P5 broken: has ['result']", lock(result="1")),
-    "what is quarantined has no answer": ("P5 broken: has ['result']", quarantined(result="1")),
-    "what is completed has an answer": ("P5 broken: not exactly one answer", without(done(), "result")),
     "what is completed has one answer": ("P5 broken: not exactly one answer", done(result="1", resultRef=ONE)),
     "no fence is used for two attempts": ("P5 broken: attempts and fence do not fit", lock(attempts=2)),
     "a lock counts its attempt": ("P5 broken: attempts and fence do not fit", lock(attempts=0)),
-    "a failure counts its attempt": ("P5 broken: attempts and fence do not fit", failed(attempts=0)),
     "a lock has its request": ("P5 broken: not exactly one request", without(lock(), "request")),
     "a lock has one request": ("P5 broken: not exactly one request", {**large(lock()), **lock()}),
-    "a quarantine has its request": ("P5 broken: not exactly one request", without(quarantined(), "request")),
     "a request is where requests are kept": ("P5 broken: a request where none is", large(lock(), "results/one")),
     "a run in the fast lane is an owner by itself": ("P5 broken: two runs", lock(fast("first"))),
     "a large answer is there": ("P3 lost: its result is not", done(resultRef=ref("results/two"))),
     "a large answer has its bytes": ("P3 lost: its result is not", done(resultRef={**ONE, "sha256": "0"})),
-    "a large answer has its length": ("P3 lost: its result is not", done(resultRef={**ONE, "bytes": 2})),
     "an answer in the record is small": ("P7 broken: over the inline limit", done(result="x" * LIMIT)),
 }
 

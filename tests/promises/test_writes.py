@@ -18,9 +18,7 @@ from promises.story import (
     change,
     done,
     failed,
-    fast,
     full,
-    large,
     lock,
     quarantined,
     ran,
@@ -89,36 +87,16 @@ RULES = {
         taken(owner_is="PENDING_REDRIVE"),
         taken(owner_is="DOES_NOT_EXIST"),
     ),
-    "a live owner in the fast lane keeps its lock": Rule(
-        "P1 twice: from an owner that is RUNNING",
-        taken(lock(FAST), owner_is="RUNNING"),
-        taken(lock(FAST), owner_is="SUCCEEDED"),
-    ),
     "a live owner gives its lock away only by releasing it": Rule(
         "P1 twice: from an owner that is RUNNING",
         taken(lock(FAST), owner_is="RUNNING"),
         taken(lock(FAST, mayStartAgain=True), owner_is="RUNNING"),
-    ),
-    "what is released is free when its lease is over": Rule(
-        "P1 twice: its lease not over",
-        taken(lock(FAST, mayStartAgain=True, leaseExpiresAt=1000)),
-        taken(lock(FAST, mayStartAgain=True, leaseExpiresAt=0)),
-    ),
-    "a lock of an operator is taken over": Rule(
-        "P1 twice: its lease not over",
-        taken(lock("operator-1", leaseExpiresAt=1000), owner_is="DOES_NOT_EXIST"),
-        taken(lock("operator-1", leaseExpiresAt=0), owner_is="DOES_NOT_EXIST"),
     ),
     # P2
     "a quarantine is left to the operator": Rule(
         "P2 twice: left its quarantine",
         change(quarantined(), quarantined(finishedAt="later")),
         change(quarantined(), lock(fence=2), kind="operator"),
-    ),
-    "a finished step is not forgotten": Rule(
-        "P2 twice: a finished step was forgotten",
-        taken(lock(steps=STEPS)),
-        taken(lock(steps=STEPS), lock(SECOND, 2, steps=STEPS)),
     ),
     "a finished step is not done again": Rule(
         "P2 twice: a finished step was forgotten",
@@ -182,9 +160,6 @@ RULES = {
         tried_again(by=full(f"first-{'a' * 40}-0000000999000"), at=LATER),
         tried_again(by=full(f"first-{'a' * 40}-0000000999001"), at=BEFORE),
     ),
-    "recovery tries no failure again": Rule(
-        "P2 twice: recovery took a free lock", tried_again(by=full(RECOVERS)), tried_again(by=full("recover-2"))
-    ),
     "a failure is tried again in one state": Rule(
         "P3 broken: after it was FAILED", tried_again(state="TakeNextFence"), tried_again(state="AcquireLock")
     ),
@@ -234,34 +209,16 @@ RULES = {
         change(lock(), done(), SECOND),
         change(lock(leaseExpiresAt=2000), done(), owner_is="RUNNING"),
     ),
-    "nobody changes another's lease": Rule(
-        "P4 broken: changed ['leaseExpiresAt']",
-        change(lock(), lock(leaseExpiresAt=0), SECOND),
-        change(lock(), lock(leaseExpiresAt=0), FIRST),
-    ),
-    "the sweep writes nothing": Rule(
-        "P4 broken: changed ['leaseExpiresAt']",
-        change(lock(), lock(leaseExpiresAt=0), fast("sweep").replace("Fast", "Recovery")),
-        change(lock(), lock(leaseExpiresAt=0), FIRST),
-    ),
     "the fast lane takes no other's lock": Rule(
         "P4 broken: from the fast lane",
         change(lock(), lock(FAST, 2), FAST, "TakeNextFence"),
         change(lock(FAST), lock(FAST, 2), FAST, "TakeNextFence"),
-    ),
-    "the fast lane quarantines for no other": Rule(
-        "P4 broken: from the fast lane", given_up(quarantined(), by=FAST), given_up(quarantined(), by=SECOND)
     ),
     "who quarantines for another leaves it its fence": Rule(
         "P4 broken: changed ['attempts', 'error', 'fence'", given_up(quarantined(fence=2)), given_up(quarantined())
     ),
     "who quarantines for another leaves it its owner": Rule(
         "P1 broken: fence 1 became 1", given_up(quarantined(SECOND)), given_up(quarantined())
-    ),
-    "a live owner is not quarantined by another": Rule(
-        "P4 broken: quarantined for an owner that is RUNNING",
-        given_up(quarantined(), owner_is="RUNNING"),
-        given_up(quarantined(), owner_is="DOES_NOT_EXIST"),
     ),
     "an owner is let alone until its lease is over": Rule(
         "P4 broken: its lease not over",
@@ -274,16 +231,6 @@ RULES = {
     ),
     "an open record keeps its request": Rule(
         "P5 lost: its request changed", change(lock(), lock(fence=2, request="{}")), change(lock(), lock(fence=2))
-    ),
-    "a quarantine keeps its request": Rule(
-        "P5 lost: its request changed",
-        change(lock(), large(quarantined())),
-        change(large(lock()), large(quarantined())),
-    ),
-    "an operator keeps the request": Rule(
-        "P5 lost: its request changed",
-        change(quarantined(), lock("operator-1", 2, request="{}"), kind="operator"),
-        change(quarantined(), lock("operator-1", 2), kind="operator"),
     ),
     # P6
     "a lock is for one payload": Rule(
