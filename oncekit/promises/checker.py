@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.local import Execution
-from oncekit.promises import reasons
+from oncekit.local.quotas import MOST_INLINE_BYTES
 from oncekit.promises.evidence import Evidence, evidence_of
-from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Item, Journal, Start, Write
+from oncekit.promises.journal import Fault, Item, Journal, Start, Write
 from oncekit.promises.openings import began_at, is_new_lock, opening_faults, openings, request_of
 from oncekit.promises.owners import execution_of_owner, handed_over, handed_over_by, is_fast
+from oncekit.promises.reasons import DECISIONS, DIED, Ended, ends_of, quarantine_faults
 from oncekit.promises.writes import write_faults
 
 REFUSALS = ("InvalidRequest", "PayloadMismatch")
@@ -31,25 +31,28 @@ UNAVAILABLE = "Unavailable"
 # ---- starts of business logic ----
 
 
-def start_faults(starts: Sequence[Start], executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
-    """P2: not after it succeeded, not twice under a fence, not again where onCrash is quarantine."""
-    by_life: dict[tuple[str, int], list[Start]] = defaultdict(list)
+def start_faults(starts: Sequence[Start], ended: Sequence[Ended], writes: Sequence[Write]) -> Iterator[Fault]:
+    """P2: not after it decided, unless it began anew; not twice under a fence, nor where onCrash is quarantine."""
     opened = openings(writes)
+
+    def life_of(each: Start | Ended) -> tuple[str, int]:
+        return each.id, bisect_right(opened[each.id], each.fence)
+
+    by_life: dict[tuple[str, int], list[Start]] = defaultdict(list)
     for start in starts:
-        by_life[start.id, bisect_right(opened[start.id], start.fence)].append(start)
-    ended = {each for execution in executions for each in reasons.ends_of(execution)}
-    successes = {(each.id, each.fence) for each in ended if not each.error and not each.is_unknown}
+        by_life[life_of(start)].append(start)
     careful = {write.id for write in writes if write.new and write.new["onCrash"] == "quarantine"}
-    for (id, life), all_starts in by_life.items():
+    for (id, _), all_starts in by_life.items():
         for fence, count in Counter(start.fence for start in all_starts).items():
             if count > 1:
                 yield Fault("P2", "twice", f"{id}: started {count} times under fence {fence}")
         if id in careful and len(all_starts) > 1:
             yield Fault("P2", "twice", f"{id}: started {len(all_starts)} times though onCrash is quarantine")
-        for known, fence in successes:
-            same_life = known == id and bisect_right(opened[id], fence) == life
-            if same_life and any(start.fence > fence for start in all_starts):
-                yield Fault("P2", "twice", f"{id}: started again after it succeeded under fence {fence}")
+    for each in ended:
+        decided = each.error in DECISIONS and not each.is_unknown
+        if decided and any(start.fence > each.fence for start in by_life[life_of(each)]):
+            told = f"its {each.error}" if each.error else "it succeeded"
+            yield Fault("P2", "twice", f"{each.id}: started again after {told} under fence {each.fence}")
 
 
 # ---- answers ----
@@ -109,7 +112,7 @@ def record_faults(evidence: Evidence, record: Item) -> Iterator[Fault]:
     if "result" in record:
         steps = len(_json(record.get("steps", {})))
         size = sum(len(str(value).encode()) for value in record.values()) - steps
-        if size > evidence.inline_limit:
+        if size > MOST_INLINE_BYTES:
             yield Fault("P7", "broken", f"{record['id']}: {size} bytes, over the inline limit")
 
 
@@ -175,7 +178,7 @@ def _is_ended_by_others(execution: Execution) -> bool:
     service, _, _ = str(execution.error).partition(".")
     is_unreadable = service == "States" and execution.states == ("ReceiveRequest",)
     is_down = service in ("DynamoDB", "S3") and not is_fast(execution.arn) and execution.seconds > HOUR
-    return execution.status in reasons.DIED or is_unreadable or is_down
+    return execution.status in DIED or is_unreadable or is_down
 
 
 def id_of(given: Any) -> str:
@@ -195,14 +198,13 @@ def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
 def faults_in(evidence: Evidence, *, at_rest: bool = True) -> list[Fault]:
     """The same, of what was seen."""
     writes, starts, executions = evidence.writes, evidence.starts, evidence.executions
-    ended = [each for execution in executions for each in reasons.ends_of(execution)]
+    ended = [each for execution in executions for each in ends_of(execution)]
     found = [fault for write in writes for fault in write_faults(write)]
-    found += start_faults(starts, executions, writes)
-    found += reasons.decision_faults(starts, ended, openings(writes))
+    found += start_faults(starts, ended, writes)
     found += opening_faults(writes, executions)
     found += answer_faults(executions, writes)
     found += kept_faults(evidence)
-    found += reasons.quarantine_faults(writes, ended)
+    found += quarantine_faults(writes, ended)
     for record in evidence.records.values():
         found += record_faults(evidence, record)
     if at_rest:

@@ -8,12 +8,8 @@ from typing import Any
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.http_request import received
-from oncekit.local.quotas import MOST_INLINE_BYTES
+from oncekit.local.lanes import MACHINES
 from oncekit.promises.journal import Item, Journal, Start, Write, rows_of
-from oncekit.promises.owners import is_of_a_lane
-
-ObjectOf = Callable[[Mapping[str, Any]], bytes | None]
-"""The object that a reference, {bucket, key}, names; None if it is not there."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +26,8 @@ class Evidence:
     """Those that are left, by id."""
     rejected: Sequence[Mapping[str, Any]]
     """What is kept of refused requests."""
-    object_of: ObjectOf
-    inline_limit: int
-    """Bytes of a finished record with its answer in it, at most."""
+    object_of: Callable[[Mapping[str, Any]], bytes | None]
+    """The object that a reference, {bucket, key}, names; None if it is not there."""
 
 
 def evidence_of(journal: Journal) -> Evidence:
@@ -46,7 +41,6 @@ def evidence_of(journal: Journal) -> Evidence:
         all_records(cloud),
         cloud.rejected(),
         lambda ref: _object(cloud, ref),
-        MOST_INLINE_BYTES,
     )
 
 
@@ -59,8 +53,9 @@ def executions_of(cloud: LocalCloud) -> list[Execution]:
     """Every execution of an operation, in both lanes."""
     from oncekit.local.execution import execution_of
 
-    lanes = [machine for machine in cloud.executions.machines if is_of_a_lane(cloud, machine.name)]
-    return [execution_of(each) for machine in lanes for each in machine.executions]
+    lanes = {cloud.outputs.get(output) for output in MACHINES.values()}
+    machines = (machine for machine in cloud.executions.machines if machine.arn in lanes)
+    return [execution_of(each) for machine in machines for each in machine.executions]
 
 
 def _object(cloud: LocalCloud, ref: Mapping[str, Any]) -> bytes | None:

@@ -55,12 +55,21 @@ class Write:
 class Start:
     """A start of business logic that reached the function."""
 
-    at: float
     id: str
     owner: str
     fence: int
-    attempt: int
-    operation: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A broken promise. `kind` is what it amounts to: `stuck`, `lost`, `twice`, or `broken` for any other."""
+
+    promise: str
+    kind: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.promise} ({self.kind}): {self.what}"
 
 
 @dataclass
@@ -78,13 +87,8 @@ class Journal:
         self.starts.clear()
 
     def started(self, event: Mapping[str, Any]) -> None:
-        lock = owners.lock_of(event)
-        if not lock:  # of an operation in PayloadOnlyOperations
-            return
-        at = self.cloud.clock.now()
-        self.starts.append(
-            Start(at, lock["id"], lock["owner"], int(lock["fence"]), int(event["attempt"]), event["operation"])
-        )
+        if lock := owners.lock_of(event):  # none for an operation in PayloadOnlyOperations
+            self.starts.append(Start(lock["id"], lock["owner"], int(lock["fence"])))
 
     @contextmanager
     def acting(self, actor: Actor) -> Iterator[None]:
@@ -135,16 +139,8 @@ class Journal:
             old, new = before.get(id), after.get(id)
             if old != new:
                 at = self.cloud.clock.now()
-                status = self.status_of(plain(old)["owner"]) if old else ""
+                status = owners.status_of(self.cloud, plain(old)["owner"]) if old else ""
                 self.writes.append(Write(at, actor, id, plain(old), plain(new), status))
-
-    def has_ended(self, arn: str) -> bool:
-        """Whether the last run of an execution is over."""
-        return str(self.cloud.executions.find(arn).status) != "RUNNING"
-
-    def status_of(self, arn: str) -> str:
-        """Of an execution or an owner; DOES_NOT_EXIST for one that nobody knows."""
-        return owners.status_of(self.cloud, arn)
 
 
 def _caller(call: Call) -> str:

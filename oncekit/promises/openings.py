@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.local import Execution
-from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Item, Write
+from oncekit.promises.journal import Fault, Item, Write
 from oncekit.promises.owners import RECOVERY, execution_of_owner, handed_over, name_of
 
 OPEN = ("IN_PROGRESS", "QUARANTINED")

@@ -13,8 +13,6 @@ from typing import Any
 
 from oncekit.local import LocalCloud
 
-MACHINES = ("StateMachineArn", "FastStateMachineArn")
-"""The outputs that name the machines of both lanes."""
 RECOVERY = re.compile(r"recover-[0-9a-f]{32}-[0-9]+-[0-9]+")
 """Names that the sweep gives: such an execution takes over the lock that is there, and asks for nothing itself."""
 _HANDED_OVER = re.compile(r"first-([0-9a-f]{40})-([0-9]{13})|refused-([0-9a-f]{40})")
@@ -64,12 +62,6 @@ def status_of(cloud: LocalCloud, owner: str) -> str:
 def _me(execution: Any) -> Any:
     """From the run's variables, without its history: this is asked at every write."""
     return execution.exec_worker.env.variable_store._inner_scope.get("me")
-
-
-def is_of_a_lane(cloud: LocalCloud, machine: str) -> bool:
-    """Whether a machine, by its name, is one of those that run operations."""
-    arns = [cloud.outputs[output] for output in MACHINES if output in cloud.outputs]
-    return any(arn.rpartition(":")[2] == machine or f":{machine}:" in arn for arn in arns)
 
 
 def lock_of(event: Mapping[str, Any]) -> Mapping[str, Any]:

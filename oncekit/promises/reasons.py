@@ -1,4 +1,4 @@
-"""Rules of what business logic decided: a decision is never made again, and an answer is not thrown away."""
+"""What business logic decided; none throws its own answer away."""
 
 from __future__ import annotations
 
@@ -8,17 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.local import Execution
-from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Start, Write
+from oncekit.promises.journal import Fault, Write
 from oncekit.promises.owners import lock_of
 
 DIED = ("ABORTED", "TIMED_OUT")
-DECISIONS = ("PermanentError", "NeedsAttention")
-OWN_ENDS = (
-    *("InvalidRequest", "PayloadMismatch", "Unavailable", "OperationInProgress"),
-    *("OperationFailed", "NeedsAttention", "LockLost"),
-)
-"""Errors of the machines' own ends."""
+DECISIONS = ("", "PermanentError", "NeedsAttention")
+"""Errors by which business logic decides; none is a success."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +29,10 @@ class Ended:
     """Its owner died before it could write that down, and nobody reads histories: business logic may run again."""
 
 
-def has_died(execution: Execution) -> bool:
-    """Whether somebody stopped it, or AWS ended it: by a time limit, or since a service was down for hours."""
-    return execution.status in DIED or (execution.status == "FAILED" and execution.error not in OWN_ENDS)
-
-
 def ends_of(execution: Execution) -> Iterator[Ended]:
     """Each call of business logic whose end is in the history."""
+    # AWS ended it by a time limit, or since a service was down for hours: a machine's own errors have no dot.
+    has_died = execution.status in DIED or "." in str(execution.error)
     state, lock = "", lock_of({})
     for event in execution.events:
         if "stateEnteredEventDetails" in event:
@@ -52,7 +44,7 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
             failed = event.get("taskFailedEventDetails")
             error = _refusal(event) if failed is None else str(failed.get("error") or "an error without a name")
-            yield Ended(str(lock["owner"]), lock["id"], int(lock["fence"]), error, has_died(execution))
+            yield Ended(str(lock["owner"]), lock["id"], int(lock["fence"]), error, has_died)
 
 
 def _refusal(event: Mapping[str, Any]) -> str:
@@ -62,16 +54,6 @@ def _refusal(event: Mapping[str, Any]) -> str:
     if not isinstance(status, int) or status < 400:
         return ""
     return "PermanentError" if status < 500 else "ServerError"
-
-
-def decision_faults(starts: Sequence[Start], ended: Sequence[Ended], opened: dict[str, list[int]]) -> Iterator[Fault]:
-    """P2: what business logic decided is not asked for again, unless the operation began again meanwhile."""
-    for each in ended:
-        if each.error not in DECISIONS or each.is_unknown:
-            continue
-        anew = min((fence for fence in opened.get(each.id, ()) if fence > each.fence), default=None)
-        if any(s.id == each.id and each.fence < s.fence and (anew is None or s.fence < anew) for s in starts):
-            yield Fault("P2", "twice", f"{each.id}: started again after its {each.error} under fence {each.fence}")
 
 
 def quarantine_faults(writes: Sequence[Write], ended: Sequence[Ended]) -> Iterator[Fault]:

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from once.step import CLOSINGS
 
-from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Actor, Item, Write
+from oncekit.promises.journal import Actor, Fault, Item, Write
 from oncekit.promises.openings import OPEN, is_expired, is_tried_again
 from oncekit.promises.owners import has_nonce, is_fast
 

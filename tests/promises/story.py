@@ -14,8 +14,7 @@ from typing import Any
 from oncekit.local import Execution
 from oncekit.promises.checker import faults_in
 from oncekit.promises.evidence import Evidence
-from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Actor, Item, Start, Write
+from oncekit.promises.journal import Actor, Fault, Item, Start, Write
 
 Happened = Write | Start | Execution | Mapping[str, Any]
 """A mapping is what is kept of a refused request."""
@@ -24,8 +23,6 @@ ID = "acme#charge-payment#key-1"
 REQUEST = {"operation": "charge-payment", "tenant": "acme", "idempotencyKey": "key-1", "payload": {"amount": 1}}
 OTHER = {**REQUEST, "payload": {"amount": 2}}
 NOW = 1000.0
-LIMIT = 1000
-"""Bytes of a finished record, at most."""
 
 
 def full(name: str) -> str:
@@ -114,7 +111,7 @@ def change(
 
 
 def start(fence: int = 1, owner: str = FIRST) -> Start:
-    return Start(NOW, ID, owner, fence, fence, "charge-payment")
+    return Start(ID, owner, fence)
 
 
 def ran(
@@ -180,7 +177,6 @@ def judged(*happened: Happened, at_rest: bool = True) -> list[Fault]:
         {id: record for id, record in records.items() if record},
         [each for each in happened if isinstance(each, Mapping) and "byHttp" not in each],
         lambda ref: OBJECTS[ref["key"]].encode() if ref["key"] in OBJECTS else None,
-        LIMIT,
     )
     return faults_in(seen, at_rest=at_rest)
 

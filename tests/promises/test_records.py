@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from promises.story import (
     FAST,
-    LIMIT,
     Happened,
     Item,
     Rule,
@@ -22,6 +21,8 @@ from promises.story import (
     without,
 )
 
+from oncekit.local.quotas import MOST_INLINE_BYTES
+
 ONE = ref("results/one")
 
 
@@ -37,9 +38,9 @@ MAY_BE = {
     "a lock in the fast lane": lock(FAST),
     "an answer": done(),
     "a large answer": done(resultRef=ONE),
-    "an answer after large steps": done(steps={"x" * LIMIT: 1}),
+    "an answer after large steps": done(steps={"x" * MOST_INLINE_BYTES: 1}),
     "a failure": failed(),
-    "a failure that says much": failed(error=error("x" * LIMIT)),
+    "a failure that says much": failed(error=error("x" * MOST_INLINE_BYTES)),
     "what an operator released before any attempt": failed("operator-1", attempts=0),
     "a quarantine": quarantined(),
 }
@@ -64,7 +65,7 @@ BROKEN = {
     "a run in the fast lane is an owner by itself": ("P5 broken: two runs", lock(fast("first"))),
     "a large answer is there": ("P3 lost: its result is not", done(resultRef=ref("results/two"))),
     "a large answer has its bytes": ("P3 lost: its result is not", done(resultRef={**ONE, "sha256": "0"})),
-    "an answer in the record is small": ("P7 broken: over the inline limit", done(result="x" * LIMIT)),
+    "an answer in the record is small": ("P7 broken: over the inline limit", done(result="x" * MOST_INLINE_BYTES)),
 }
 
 

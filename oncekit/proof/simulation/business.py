@@ -17,8 +17,7 @@ from typing import Any
 
 from oncekit.local import LocalCloud
 from oncekit.local.patching import replaced
-from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Item, rows_of
+from oncekit.promises.journal import Fault, Item, rows_of
 from oncekit.proof.simulation.functions import Functions
 from oncekit.proof.simulation.scheduler import Scheduler
 

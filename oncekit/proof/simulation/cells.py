@@ -13,7 +13,7 @@ from functools import partial
 
 from oncekit.promises import checker
 from oncekit.promises.evidence import all_records
-from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Fault
 from oncekit.proof.simulation import one_fault
 from oncekit.proof.simulation.faults import WRITES
 from oncekit.proof.simulation.one_fault import LATE, UNTOUCHED, OneFault, killing, throttling
@@ -217,7 +217,8 @@ def _act(world: World, path: Path, fault: str) -> None:
     """If that is the fault, an operator acts on the first id of a path, or somebody sends it by the other lane."""
     if fault == one_fault.JOINED:
         joined = world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
-        world.scheduler.wait(lambda: world.journal.has_ended(joined), world.scheduler.now() + 5)
+        execution = world.cloud.executions.find(joined)
+        world.scheduler.wait(lambda: execution.status != "RUNNING", world.scheduler.now() + 5)
     elif fault in one_fault.OPERATOR_FAULTS:
         Operators(world).act_now(fault.removeprefix("operator "), checker.id_of(path.all_requests[0]))
 

@@ -18,8 +18,7 @@ from oncekit.local.engine import Call
 from oncekit.problem import Problem
 from oncekit.promises.checker import id_of
 from oncekit.promises.evidence import executions_of
-from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Actor
+from oncekit.promises.journal import Actor, Fault
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation.faults import refusal
 from oncekit.proof.simulation.plans import Act, Plan

@@ -29,9 +29,8 @@ from oncekit.local.once_cloud import PREFIX
 from oncekit.local.patching import replaced
 from oncekit.promises import checker
 from oncekit.promises.evidence import all_records, evidence_of
-from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Journal
-from oncekit.promises.owners import is_fast
+from oncekit.promises.journal import Fault, Journal
+from oncekit.promises.owners import is_fast, status_of
 from oncekit.proof.simulation import business
 from oncekit.proof.simulation.functions import Functions, Point
 from oncekit.proof.simulation.scheduler import Scheduler, seeded_uuid
@@ -245,7 +244,7 @@ class World:
             if record["status"] == "IN_PROGRESS" and record["leaseExpiresAt"] < now
         ]
         is_time = int(now / 60) % 30 == 0
-        return any(is_time or self.journal.status_of(owner) != "RUNNING" for owner in overdue)
+        return any(is_time or status_of(self.cloud, owner) != "RUNNING" for owner in overdue)
 
 
 class Express:
