@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from oncekit.bench.cost.counting import Cost
-from oncekit.bench.cost.measuring import LANES, Bench
-from oncekit.bench.cost.paths import LONGER_THAN_A_LEASE_S, advance, die_in, work
+from oncekit.bench.cost.measuring import LANES
+from oncekit.bench.cost.paths import TAKES_OVER, Costs
 from oncekit.bench.cost.prices import LOGIC_MS
-from oncekit.bench.cost.table import Costs
-from oncekit.local.once_cloud import LocalCloud
+from oncekit.bench.cost.table import table
 
 STARTS = {"fast": "Express starts", "full": "Standard starts"}
 DESCRIBES = "DescribeExecution"
@@ -45,23 +44,21 @@ Use = Mapping[str, float]
 """What one request takes, by quota."""
 
 
-def scale_table(cloud: LocalCloud, costs: Costs) -> str:
+def scale_table(costs: Costs) -> str:
     """The table of docs/scale.md."""
-    bench = Bench(cloud)
-    rows = [HEAD, ("---",) * len(HEAD), *(row for lane in LANES for row in _rows(bench, costs, lane))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return table(HEAD, (row for lane in LANES for row in _rows(costs, lane)))
 
 
-def _rows(bench: Bench, costs: Costs, lane: str) -> Iterator[tuple[str, ...]]:
-    cost = costs.of(lane, "duplicate, 1 KB result")
-    new, duplicate = use_of(costs.of(lane, "new request, 1 KB result")), use_of(cost)
+def _rows(costs: Costs, lane: str) -> Iterator[tuple[str, ...]]:
+    cost = costs[lane, "duplicate, 1 KB result"]
+    new, duplicate = use_of(costs[lane, "new request, 1 KB result"]), use_of(cost)
     mixed = {name: 0.1 * new.get(name, 0) + 0.9 * duplicate.get(name, 0) for name in {**new, **duplicate}}
     of_one = {**duplicate, "reads of one item": cost.read_units, "writes of one item": cost.write_units}
-    death = use_of(_death(bench, lane))
+    death = use_of(costs["full", TAKES_OVER.format(lane)])  # the execution that the sweep starts takes as much
     for region, regional in REGIONS.items():
-        for table, units in TABLES.items():
+        for kind, units in TABLES.items():
             quotas = {**EVERYWHERE, **regional, **units}
-            yield (lane, region, table, *(carried(quotas, use) for use in (new, mixed, of_one, death)))
+            yield (lane, region, kind, *(carried(quotas, use) for use in (new, mixed, of_one, death)))
 
 
 def carried(quotas: Mapping[str, float], use: Use) -> str:
@@ -83,11 +80,3 @@ def use_of(cost: Cost) -> Use:
         "table reads": cost.read_units,
         "Lambda concurrency": cost.invocations * LOGIC_MS / 1000,
     }
-
-
-def _death(bench: Bench, lane: str) -> Cost:
-    """What the execution that the sweep starts takes, for an owner that died at work."""
-    with bench.cloud.intercept(die_in("ExecuteBusinessLogic", bench)):
-        bench.run(lane, work(f"scale-{lane}-death"))
-    advance(bench, LONGER_THAN_A_LEASE_S)
-    return bench.measure("full", work(f"scale-{lane}-death"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from oncekit.bench.cost.table import Costs
+from oncekit.bench.cost.measuring import Bench
+from oncekit.bench.cost.paths import Costs, measured
 from oncekit.local import LocalCloud
 
 
 @pytest.fixture(scope="session")
 def costs(shared_cloud: LocalCloud) -> Costs:
     shared_cloud.reset()
-    return Costs(shared_cloud)
+    return measured(Bench(shared_cloud))

@@ -9,7 +9,8 @@ import pytest
 
 from oncekit.bench.cost import logged, prices
 from oncekit.bench.cost.counting import Cost, size_of
-from oncekit.bench.cost.table import COLUMNS, Costs
+from oncekit.bench.cost.paths import Costs
+from oncekit.bench.cost.table import COLUMNS, rows
 
 ROOT = Path(__file__).parents[2]
 VARIES = {"log bytes": 0.1, "$ a million": 0.01}
@@ -17,8 +18,7 @@ VARIES = {"log bytes": 0.1, "$ a million": 0.01}
 
 
 def dollars(costs: Costs, lane: str, name: str) -> float:
-    [cost] = [each.cost for each in costs.paths if (each.lane, each.name) == (lane, name)]
-    return cost.dollars_per_million
+    return costs[lane, name].dollars_per_million
 
 
 def on_the_page() -> list[tuple[str, ...]]:
@@ -29,7 +29,7 @@ def on_the_page() -> list[tuple[str, ...]]:
 
 
 def test_the_table_of_the_page_is_what_was_counted(costs: Costs) -> None:
-    said, counted = on_the_page(), list(costs.rows())
+    said, counted = on_the_page(), list(rows(costs))
     assert [row[:2] for row in said] == [row[:2] for row in counted]
     for old, new in zip(said, counted, strict=True):
         for column, was, now in zip(COLUMNS, old, new, strict=True):
@@ -71,8 +71,7 @@ def break_even_seconds(costs: Costs) -> float:
     The fast lane pays for the time that it waits for business logic, the full one does not.
     """
     name = "new request, 1 KB result"
-    fast, full = (costs.of(lane, name).dollars_per_million for lane in ("fast", "full"))
-    return prices.LOGIC_MS / 1000 + (full - fast) / OF_A_SECOND
+    return prices.LOGIC_MS / 1000 + (dollars(costs, "full", name) - dollars(costs, "fast", name)) / OF_A_SECOND
 
 
 def test_the_page_says_when_both_lanes_cost_the_same(costs: Costs) -> None:
@@ -82,15 +81,15 @@ def test_the_page_says_when_both_lanes_cost_the_same(costs: Costs) -> None:
 
 
 def test_the_page_says_how_much_cheaper_the_fast_lane_is(costs: Costs) -> None:
-    ends_there = [each.name for each in costs.paths if each.lane == "fast" and not each.cost.transitions]
-    ratios = sorted(costs.of("full", name).dollars_per_million / dollars(costs, "fast", name) for name in ends_there)
+    ends_there = [name for (lane, name), cost in costs.items() if lane == "fast" and not cost.transitions]
+    ratios = sorted(dollars(costs, "full", name) / dollars(costs, "fast", name) for name in ends_there)
     least, most = said(r"between 1/(\d+) and 1/(\d+) of the full one")
     assert len(ratios) == 12 and (least, most) == (int(ratios[0]), int(ratios[-1]))
 
 
 @pytest.mark.parametrize("kind", ["new request", "duplicate"])
 def test_the_full_lane_makes_no_more_transitions_and_logs_less_than_before(costs: Costs, kind: str) -> None:
-    [cost] = [each.cost for each in costs.paths if (each.lane, each.name) == ("full", f"{kind}, 1 KB result")]
+    cost = costs["full", f"{kind}, 1 KB result"]
     assert cost.transitions == 5
     assert cost.log_bytes / 1e9 * prices.LOGGED_GIGABYTE * 1e6 <= 0.3
 

@@ -11,17 +11,16 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
-from oncekit.bench.cost.table import Costs
+from oncekit.bench.cost.paths import Costs
 from oncekit.bench.scale import EVERYWHERE, REGIONS, TABLES, carried, scale_table
-from oncekit.local import LocalCloud
 from oncekit.local.template import load
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 
 
-def test_the_pages_table_is_what_was_counted(shared_cloud: LocalCloud, costs: Costs) -> None:
-    assert scale_table(shared_cloud, costs) in PAGE, "put in what `make bench PARTS=scale` prints"
+def test_the_pages_table_is_what_was_counted(costs: Costs) -> None:
+    assert scale_table(costs) in PAGE, "put in what `make bench PARTS=scale` prints"
 
 
 def test_the_quota_that_is_used_up_first_is_the_limit() -> None:
@@ -50,7 +49,7 @@ def test_the_pages_call_that_enlarges_a_new_table_is_one_of_awss_and_large_enoug
         "GlobalSecondaryIndexes"
     ]
     assert index["IndexName"] == named["IndexName"]
-    new, rate = costs.of("fast", "new request, 1 KB result"), EVERYWHERE["Express starts"]
+    new, rate = costs["fast", "new request, 1 KB result"], EVERYWHERE["Express starts"]
     assert f"is for {rate:,.0f} new requests a second" in PAGE
     assert table["WriteUnitsPerSecond"] == rate * (new.write_units - new.index_units)
     assert index["WarmThroughput"]["WriteUnitsPerSecond"] == rate * new.index_units

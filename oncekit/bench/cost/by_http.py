@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from oncekit.bench.cost.counting import Cost
-from oncekit.bench.cost.measuring import OPERATION, Bench, Counting
+from oncekit.bench.cost.counting import Cost, Counter
+from oncekit.bench.cost.measuring import OPERATION, Bench
 from oncekit.local.access_keys import authorization
 from oncekit.local.execution import execution_of
 from oncekit.local.faults import before
@@ -33,44 +33,42 @@ def http_paths(bench: Bench) -> Iterator[tuple[str, Cost]]:
 
 def _posted(bench: Bench, key: str, size: int = 1024) -> Cost:
     """What a request takes, and the fetching of its result where that is large."""
-    with bench.counting() as count:
+    with bench.counting() as counter:
         known = _executions(bench)
-        where = _counted(count, "POST", f"/default/{OPERATION}", key, size)
+        where = _counted(bench, counter, "POST", f"/default/{OPERATION}", key, size)
         if where:
-            count.cost.gets += 1
-            _counted(count, "GET", f"/default/{where}")
+            counter.cost.gets += 1
+            _counted(bench, counter, "GET", f"/default/{where}")
         for arn in _executions(bench) - known:
-            count(bench.cloud.wait(arn))
-    return count.cost
+            counter.add(bench.cloud.wait(arn))
+    return counter.cost
 
 
 def _looked_up(bench: Bench, key: str) -> Cost:
     """What a GET of the operation takes: one read of the record."""
 
     def ask() -> dict[str, Any]:
-        _counted(count, "GET", f"/default/{OPERATION}/{key}")
+        _counted(bench, counter, "GET", f"/default/{OPERATION}/{key}")
         return {}
 
-    with bench.counting() as count:
+    with bench.counting() as counter:
         record = {"id": {"S": f"default#{OPERATION}#{key}"}}
-        count.counter.dynamodb(bench.cloud.resources["IdempotencyTable"], record, "get_item", ask)
-    return count.cost
+        counter.dynamodb(bench.cloud.resources["IdempotencyTable"], record, "get_item", ask)
+    return counter.cost
 
 
-def _counted(count: Counting, method: str, path: str, key: str = "", size: int = 0) -> str:
+def _counted(bench: Bench, counter: Counter, method: str, path: str, key: str = "", size: int = 0) -> str:
     """Where the answer, whose call and bytes are counted, says that a large result is; empty for any other."""
-    answer, sent = _call(count.bench, method, path, key, size)
-    count.cost.api_calls += 1
-    count.cost.data_bytes += sent
+    answer, sent = _call(bench, method, path, key, size)
+    counter.cost.api_calls += 1
+    counter.cost.data_bytes += sent
     return answer.headers["Location"] if answer.status == 303 else ""
 
 
 def _call(bench: Bench, method: str, path: str, key: str, size: int) -> tuple[http.client.HTTPResponse, int]:
     """The answer, and the bytes of all of it."""
-    at, signed = (
-        urlsplit(bench.cloud.http_url),
-        authorization(bench.cloud.environment["AWS_ACCESS_KEY_ID"], "execute-api"),
-    )
+    at = urlsplit(bench.cloud.http_url)
+    signed = authorization(bench.cloud.environment["AWS_ACCESS_KEY_ID"], "execute-api")
     line = http.client.HTTPConnection(str(at.hostname), at.port, timeout=60)
     headers = {"Authorization": signed, "Idempotency-Key": key, "Content-Type": "application/json"}
     line.request(method, path, json.dumps({"bytes": size}) if size else None, headers)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter as Calls
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.bench.cost import prices
+from oncekit.bench.cost import logged, prices
 from oncekit.local.engine import Call
+from oncekit.local.execution import Execution
 from oncekit.local.once_cloud import LocalCloud
-
-LONGER_ON_AWS = 7
-"""CloudFormation ends a machine's name in 12 characters, the local cloud in `local`; the owner is an ARN with it."""
 
 
 @dataclass
@@ -67,7 +66,7 @@ class Cost:
 
 def size_of(item: Mapping[str, Any]) -> int:
     """The bytes of an item as DynamoDB counts them: names and values; numbers by two digits a byte."""
-    longer = LONGER_ON_AWS if "owner" in item else 0
+    longer = logged.LONGER_ON_AWS if "owner" in item else 0
     return longer + sum(len(name.encode()) + _value(value) for name, value in item.items())
 
 
@@ -88,13 +87,30 @@ class Counter:
     def __init__(self, cloud: LocalCloud) -> None:
         self._cloud = cloud
         self.cost = Cost()
-        self.calls: dict[str, int] = {}
+        self.calls = Calls[str]()
         """By execution."""
         self.started: list[str] = []
         """Executions that the run started."""
 
+    def add(self, execution: Execution) -> None:
+        """What an execution took that has ended, besides its calls."""
+        cost = self.cost
+        cost.log_bytes += logged.bytes_of(logged.of_events(execution.arn, execution.events))
+        cost.starts += 1
+        if ":express:" not in execution.arn:
+            cost.transitions += execution.transitions
+            cost.traces += 1
+            return
+        cost.express_starts += 1
+        states = execution.states
+        logic = prices.LOGIC_MS * states.count("ExecuteBusinessLogic") + prices.WAIT_MS * states.count("BackOff")
+        ms = len(states) * prices.STATE_MS + self.calls[execution.arn] * prices.CALL_MS + logic
+        cost.gigabyte_seconds += prices.express_gigabyte_seconds(ms)
+        # The machine is not traced, but each function that it starts decides for itself.
+        cost.traces += sum(state in ("ExecuteBusinessLogic", "CacheResponse") for state in states)
+
     def __call__(self, call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        self.calls[call.execution_arn] = self.calls.get(call.execution_arn, 0) + 1
+        self.calls[call.execution_arn] += 1
         match call.service, call.action:
             case "lambda", _:
                 self.cost.invocations += 1

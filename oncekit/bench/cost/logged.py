@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from oncekit.bench.cost.counting import LONGER_ON_AWS
 from oncekit.bench.cost.prices import LOGIC_MS, OF_A_LINE
 
+LONGER_ON_AWS = 7
+"""CloudFormation ends a machine's name in 12 characters, the local cloud in `local`; the owner is an ARN with it."""
 _ERRORS = re.compile(
     r"(Task|Map|Parallel|Wait|Execution|Lambda|Evaluation)\w*(Failed|Aborted|TimedOut)|FailStateEntered"
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from oncekit.bench.cost import logged, prices
+from oncekit.bench.cost import logged
 from oncekit.bench.cost.counting import Cost, Counter
 from oncekit.local.engine import Interceptor
 from oncekit.local.execution import Execution, as_text
@@ -35,20 +35,19 @@ class Bench:
         return self.cloud.wait(started)
 
     def measure(self, lane: str, request: Any, *faults: Interceptor) -> Cost:
-        with self.counting(*faults) as count:
-            count(self.run(lane, request))
-        return count.cost
+        with self.counting(*faults) as counter:
+            counter.add(self.run(lane, request))
+        return counter.cost
 
     @contextmanager
-    def counting(self, *faults: Interceptor) -> Iterator[Counting]:
+    def counting(self, *faults: Interceptor) -> Iterator[Counter]:
         """Counts while the context is open: calls and lines by itself, executions as it is given them."""
         counter = Counter(self.cloud)
-        count = Counting(self, counter)
         lines, objects = self._lines(), self._objects()
         with self.cloud.intercept(counter, *faults):  # a failed start is a start, too
-            yield count
+            yield counter
             for arn in counter.started:  # grows while they run
-                count(self.cloud.wait(arn))
+                counter.add(self.cloud.wait(arn))
         cost = counter.cost
         cost.puts = max(cost.puts, self._objects() - objects)  # functions make these calls themselves
         printed = (line for name, now in self._lines().items() for line in now[len(lines[name]) :])
@@ -60,32 +59,3 @@ class Bench:
     def _objects(self) -> int:
         found = self.cloud.client("s3").list_objects_v2(Bucket=self.cloud.resources["ResponseBucket"])
         return int(found["KeyCount"])
-
-
-@dataclass
-class Counting:
-    """What a run took; called with each of its executions when it has ended."""
-
-    bench: Bench
-    counter: Counter
-
-    @property
-    def cost(self) -> Cost:
-        return self.counter.cost
-
-    def __call__(self, execution: Execution) -> None:
-        cost = self.cost
-        cost.log_bytes += logged.bytes_of(logged.of_events(execution.arn, execution.events))
-        cost.starts += 1
-        if ":express:" not in execution.arn:
-            cost.transitions += execution.transitions
-            cost.traces += 1
-            return
-        cost.express_starts += 1
-        calls = self.counter.calls.get(execution.arn, 0)
-        states = execution.states
-        logic = prices.LOGIC_MS * states.count("ExecuteBusinessLogic") + prices.WAIT_MS * states.count("BackOff")
-        ms = len(states) * prices.STATE_MS + calls * prices.CALL_MS + logic
-        cost.gigabyte_seconds += prices.express_gigabyte_seconds(ms)
-        # The machine is not traced, but each function that it starts decides for itself.
-        cost.traces += sum(state in ("ExecuteBusinessLogic", "CacheResponse") for state in states)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from oncekit.bench.cost.by_http import LANE as HTTP
@@ -11,32 +10,26 @@ from oncekit.bench.cost.by_http import http_paths
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import LANES, OPERATION, Bench
 from oncekit.local import VirtualClock
-from oncekit.local.engine import Call, Interceptor
+from oncekit.local.engine import Call
 from oncekit.local.faults import before, fails
 
 SIZES = (("300-byte", 300), ("1 KB", 1024), ("20 KB", 20_000))
 LARGE_REQUEST_BYTES = 8_000
 HANDED_OVER = "new request of an operation in FullLaneOperations, 1 KB result"
+TAKES_OVER = "takes over an owner of the {} lane that died"
 LONGER_THAN_A_LEASE_S = 3600
-
-
-@dataclass(frozen=True)
-class Path:
-    """What one path costs in the lane by which its request comes, what is handed over to the other lane included."""
-
-    name: str
-    lane: str
-    cost: Cost
+Costs = Mapping[tuple[str, str], Cost]
+"""By lane and name: what a path costs in the lane by which its request comes, what is handed over included."""
 
 
 def work(key: str, size: int = 1024, **more: Any) -> dict[str, Any]:
     return {"operation": OPERATION, "idempotencyKey": key, "payload": {"bytes": size, **more}}
 
 
-def paths(bench: Bench) -> list[Path]:
+def measured(bench: Bench) -> Costs:
     """All paths, the fast lane's first, and those by HTTP last."""
-    direct = [Path(name, lane, cost) for lane in LANES for name, cost in _paths(bench, lane)]
-    return [*direct, *(Path(name, HTTP, cost) for name, cost in http_paths(bench))]
+    direct = {(lane, name): cost for lane in LANES for name, cost in _paths(bench, lane)}
+    return direct | {(HTTP, name): cost for name, cost in http_paths(bench)}
 
 
 def _paths(bench: Bench, lane: str) -> Iterator[tuple[str, Cost]]:
@@ -47,15 +40,15 @@ def _paths(bench: Bench, lane: str) -> Iterator[tuple[str, Cost]]:
     large = work(f"{lane}-large", note="x" * LARGE_REQUEST_BYTES)
     yield f"new request of {LARGE_REQUEST_BYTES // 1000} KB, 1 KB result", bench.measure(lane, large)
     yield "duplicate while in progress", _while_in_progress(bench, lane, work(f"{lane}-busy"))
-    second_later = before(lambda: advance(bench, 1), action="invoke")  # the full lane's next lease is surely another
+    second_later = before(lambda: _advance(bench, 1), action="invoke")  # the full lane's next lease is surely another
     faults = fails("Unknown", action="invoke"), second_later
     yield "second attempt succeeds", bench.measure(lane, work(f"{lane}-again"), *faults)
     yield "fails for good", bench.measure(lane, work(f"{lane}-fails", 1))
     careful = {**work(f"{lane}-crash"), "onCrash": "quarantine"}
     yield "quarantined after a crash", bench.measure(lane, careful, fails("Unknown", action="invoke"))
     if lane == "full":
-        yield "takes over an owner of the fast lane that died", _takes_over(bench, "fast")
-        yield "takes over an owner of the full lane that died", _takes_over(bench, "full")
+        for owners in LANES:
+            yield TAKES_OVER.format(owners), _takes_over(bench, owners)
     yield "payload mismatch", bench.measure(lane, work(f"{lane}-1024", 2048))
     if lane == "fast":
         with bench.cloud.deployed_with({"FullLaneOperations": OPERATION}):
@@ -72,25 +65,20 @@ def _while_in_progress(bench: Bench, lane: str, request: Any) -> Cost:
 def _takes_over(bench: Bench, owners_lane: str) -> Cost:
     """What a request in the full lane pays that meets a dead owner; one that the sweep starts pays the same."""
     request = work(f"{owners_lane}-died")
-    with bench.cloud.intercept(die_in("ExecuteBusinessLogic", bench)):
+
+    def die(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.service != "lambda":
+            return proceed()
+        # Not by StopExecution, which an Express execution does not know: AWS ends that one after 300 seconds.
+        bench.cloud.executions.find(call.execution_arn).stop(None, "Died", "")
+        raise ConnectionError
+
+    with bench.cloud.intercept(die):
         bench.run(owners_lane, request)
-    advance(bench, LONGER_THAN_A_LEASE_S)
+    _advance(bench, LONGER_THAN_A_LEASE_S)
     return bench.measure("full", request)
 
 
-def die_in(state: str, bench: Bench) -> Interceptor:
-    """The execution ends when it makes the call of a state."""
-
-    def die(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state == state:
-            # Not by StopExecution, which an Express execution does not know: AWS ends that one after 300 seconds.
-            bench.cloud.executions.find(call.execution_arn).stop(None, "Died", "")
-            raise ConnectionError
-        return proceed()
-
-    return die
-
-
-def advance(bench: Bench, seconds: float) -> None:
+def _advance(bench: Bench, seconds: float) -> None:
     assert isinstance(bench.cloud.clock, VirtualClock)
     bench.cloud.clock.advance(seconds)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from oncekit.bench.cost.counting import Cost
-from oncekit.bench.cost.measuring import Bench
-from oncekit.bench.cost.paths import paths
-from oncekit.local.once_cloud import LocalCloud
+from oncekit.bench.cost.paths import Costs
 
 COLUMNS = (
     "lane", "path", "starts", "transitions", "GB-s", "WRU", "RRU", "Lambda", "S3",
@@ -15,25 +12,13 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class Costs:
-    """What all paths cost."""
+def cost_table(costs: Costs) -> str:
+    """The table as it is in docs/cost.md."""
+    return table(COLUMNS, rows(costs))
 
-    def __init__(self, cloud: LocalCloud) -> None:
-        self.paths = paths(Bench(cloud))
 
-    def rows(self) -> Iterator[tuple[str, ...]]:
-        return (self._row(path.lane, path.name, path.cost) for path in self.paths)
-
-    def markdown(self) -> str:
-        """The table as it is in docs/cost.md."""
-        lines = [COLUMNS, ("---",) * len(COLUMNS), *self.rows()]
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-    def of(self, lane: str, name: str) -> Cost:
-        """What a path costs in a lane."""
-        return next(each.cost for each in self.paths if (each.lane, each.name) == (lane, name))
-
-    def _row(self, lane: str, name: str, cost: Cost) -> tuple[str, ...]:
+def rows(costs: Costs) -> Iterator[tuple[str, ...]]:
+    for (lane, name), cost in costs.items():
         numbers = (
             cost.starts,
             cost.transitions,
@@ -46,4 +31,8 @@ class Costs:
             cost.traces,
             f"{cost.dollars_per_million:.2f}",
         )
-        return (lane, name, *map(str, numbers))
+        yield (lane, name, *map(str, numbers))
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ("---",) * len(head), *lines))
