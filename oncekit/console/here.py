@@ -15,13 +15,9 @@ def run_here(execution: Execution) -> Run:
         "status": execution.status,
         "startDate": times[0] if times else None,
         "stopDate": times[-1] if times else None,
-        "input": _text(execution.input),
-        "output": None if execution.output is None else _text(execution.output),
+        "input": json.dumps(execution.input, ensure_ascii=False),
+        "output": None if execution.output is None else json.dumps(execution.output, ensure_ascii=False),
         "error": execution.error,
         "cause": execution.cause,
     }
     return run_of(description, execution.events)
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

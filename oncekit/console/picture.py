@@ -1,10 +1,11 @@
-"""The picture of a state machine, and of a run in it."""
+"""The picture of a run in its state machine."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from oncekit.console.drawing.graph import NOTHING_TAKEN, Definition, Mark, Taken, around, edges, nodes
+from oncekit.console.drawing.graph import Definition, Mark, Taken, around, edges, nodes
+from oncekit.console.drawing.svg import embedded
 from oncekit.console.run import Outcome, Run, Visit
 
 SIGNS: dict[Outcome, str] = {
@@ -18,24 +19,14 @@ SIGNS: dict[Outcome, str] = {
 WORDS = {"caught": "failed, caught", "unmet": "its condition did not hold"}
 
 
-def picture(definition: Definition, run: Run | None, heading: str) -> str:
-    """An SVG document; with a run also its path, and what became of each state."""
-    from oncekit.console.drawing.svg import drawing  # slow to import
-
-    return drawing(nodes(definition), edges(definition), NOTHING_TAKEN if run is None else taken(run), heading)
-
-
-def picture_in_page(definition: Definition, run: Run, whole: bool) -> str:
+def picture(definition: Definition, run: Run, whole: bool) -> str:
     """The path of a run for a page, each state a link to where the page describes it; or the whole state machine."""
-    from oncekit.console.drawing.svg import embedded
-
-    went = taken(run, links=True)
+    went = taken(run)
     parts = nodes(definition), edges(definition)
-    shown = parts if whole or not went.steps else around(*parts, went.steps)
-    return embedded(*shown, went, f"The path of {run.name}")
+    return embedded(*parts if whole or not went.steps else around(*parts, went.steps), went, f"The path of {run.name}")
 
 
-def taken(run: Run, links: bool = False) -> Taken:
+def taken(run: Run) -> Taken:
     """What a run took; of a state that was entered more than once, what became of it the last time.
 
     States within a Map have no place of their own in the picture.
@@ -47,7 +38,7 @@ def taken(run: Run, links: bool = False) -> Taken:
     return Taken(
         steps=[each.state for each in drawn],
         marks={name: _mark(visit, retries[name], times[name]) for name, visit in last.items()},
-        links={name: f"#visit-{visit.number}" for name, visit in last.items()} if links else {},
+        links={name: f"#visit-{visit.number}" for name, visit in last.items()},
     )
 
 

@@ -50,7 +50,6 @@ class Attempt:
     """`dynamodb:updateItem`."""
     parameters: str | None
     """JSON."""
-    is_over: bool = False
     failure: Failure | None = None
 
     @property
@@ -108,14 +107,9 @@ class Run:
         return self.arn.split(":")[7]
 
     @property
-    def path(self) -> tuple[str, ...]:
-        """The states in the order in which they were entered."""
-        return tuple(each.state for each in self.visits)
-
-    @property
     def transitions(self) -> int:
         """What AWS bills: every state entered, and every retry."""
-        return len(self.path) + sum(each.retries for each in self.visits)
+        return len(self.visits) + sum(each.retries for each in self.visits)
 
 
 def run_of(description: Mapping[str, Any], events: Iterable[Raw]) -> Run:
@@ -189,8 +183,6 @@ def _noted(visit: Visit, event: Raw, kind: str, at: datetime.datetime) -> Visit:
         call = event[SCHEDULED]
         attempt = Attempt(f"{call['resourceType']}:{call['resource']}", call.get("parameters"))
         return replace(visit, outcome="running", attempts=(*visit.attempts, attempt))
-    if kind == "TaskSucceeded":
-        return replace(visit, attempts=_ended(visit.attempts, None))
     if kind in ("MapIterationFailed", "MapStateFailed"):
         return replace(visit, outcome="failed")
     failed = next((name for name in (*FAILURES, *ENDS) if name in event), None)
@@ -205,13 +197,8 @@ def _failed(visit: Visit, name: str, details: Mapping[str, Any]) -> Visit:
     failure = Failure(details.get("error"), details.get("cause"))
     if (failure.error or failure.cause) and failure not in visit.failures[-1:]:
         visit = replace(visit, failures=(*visit.failures, failure))
+    if name.startswith("task") and visit.attempts:
+        visit = replace(visit, attempts=(*visit.attempts[:-1], replace(visit.attempts[-1], failure=failure)))
     if name not in ENDS:
-        return replace(visit, outcome="failed", attempts=_ended(visit.attempts, failure))
+        return replace(visit, outcome="failed")
     return visit if visit.exited_at else replace(visit, outcome="stopped" if name in STOPPED else "failed")
-
-
-def _ended(attempts: Sequence[Attempt], failure: Failure | None) -> Sequence[Attempt]:
-    """The last one ended, if it goes on."""
-    if not attempts or attempts[-1].is_over:
-        return attempts
-    return (*attempts[:-1], replace(attempts[-1], is_over=True, failure=failure))

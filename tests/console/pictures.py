@@ -11,8 +11,8 @@ from scenario import charge
 
 from oncekit.cli.here.chosen_faults import fault_of
 from oncekit.cli.here.console import LocalActions
+from oncekit.console.drawing.svg import drawing
 from oncekit.console.local_source import LocalSource
-from oncekit.console.picture import picture
 from oncekit.console.server.app import ConsoleServer
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.deploy import rendered_definitions
@@ -67,7 +67,7 @@ def main() -> None:
     folder: Path = parser.parse_args().to
     definitions = rendered_definitions(ROOT / "template.yaml")
     for file, machine in (("state-machine.svg", "operation"), ("fast-lane.svg", "fast")):
-        (folder / file).write_text(picture(definitions[machine], None, f"State machine {machine}"))
+        (folder / file).write_text(drawing(definitions[machine], f"State machine {machine}"))
     if (browser := installed_browser()) is None:
         print(f"no browser is here ({', '.join(BROWSERS)}): none of the console; `make browser` installs one")
         return

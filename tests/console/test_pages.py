@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from scenario import charge, dies
 from visitor import Visitor, record_at, run_at
 
-from oncekit.cli.here.console import LocalActions
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
 from oncekit.local import LocalCloud
@@ -122,12 +119,6 @@ def test_a_run_has_its_path_and_each_state(cloud: LocalCloud, visitor: Visitor) 
     lock = visitor.get(f"/visit/2/{ended.arn}").text
     assert "DynamoDB.ThrottlingException" in lock and "Attempt 2" in lock and "<summary>log</summary>" not in lock
     assert visitor.get(f"/visit/99/{ended.arn}").status_code == 404
-
-
-def test_a_run_of_the_fast_lane_is_shown_too(cloud: LocalCloud, visitor: Visitor) -> None:
-    ended = cloud.run(charge(), lane="fast")
-    page = visitor.get(run_at(ended.arn)).text
-    assert "ReadRecord" in page and page.count('<li id="visit-') == len(ended.states)
 
 
 def test_each_failed_attempt_of_a_long_run_is_folded_up(cloud: LocalCloud, visitor: Visitor) -> None:
@@ -297,13 +288,6 @@ def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visito
     assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"]
 
 
-def test_an_object_that_is_no_refused_request_does_not_hide_the_others(cloud: LocalCloud, visitor: Visitor) -> None:
-    cloud.run(BAD)
-    cloud.client("s3").put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="rejected/x", Body=b"no JSON")
-    page = visitor.get("/waiting").text
-    assert "requests with InvalidRequest again" in page and "no request that Once refused" in page
-
-
 def test_only_a_clock_that_can_be_moved_is_moved(visitor: Visitor) -> None:
     answer = visitor.post("/advance", {"seconds": "300"})
     assert answer.status_code == 409 and "cannot be moved" in answer.text
@@ -359,21 +343,6 @@ def test_what_goes_wrong_on_purpose_is_brought_to_its_end(
     shown = "".join(visitor.get(address).text for address in set(re.findall(r'href="(/run/[^"#]*)"', page)))
     assert f">{path} <" in shown
     assert any(each in shown for each in ("OwnerDied", "failed, caught", " retr")), "it is seen"
-
-
-def test_an_event_that_cannot_be_read_does_not_hide_the_others(
-    cloud: LocalCloud, source: LocalSource, tmp_path: Path
-) -> None:
-    events = tmp_path / "events"
-    events.mkdir()
-    (events / "good.json").write_text('{"is": "good"}')
-    (events / "folder.json").mkdir()
-    (events / "lost.json").symlink_to("nowhere")
-    Path(os.fsdecode(os.fsencode(events) + b"/\xff.json")).write_text("{}")
-    page = Visitor(source, LocalActions(cloud, tmp_path)).get("/start?event=good")
-    assert page.status_code == 200 and "is&#34;: &#34;good" in page.text
-    listed = re.findall(r'href="/start\?event=.*?>(.*?)</a>', page.text)
-    assert sorted(listed) == ["good", "\N{REPLACEMENT CHARACTER}"]
 
 
 @pytest.mark.parametrize(("fresh", "key"), [("", "order-1"), ("&fresh=1", "order-1-")])

@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 import pytest
 from scenario import charge
 
-from oncekit.console import picture
 from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
 from oncekit.console.drawing.layout import layout
-from oncekit.console.drawing.svg import STYLE, drawing
+from oncekit.console.drawing.svg import STYLE, embedded
 from oncekit.console.here import run_here
+from oncekit.console.picture import picture
 from oncekit.console.run import Run
 from oncekit.local import LocalCloud
 from oncekit.local.deploy import rendered_definitions
@@ -30,7 +30,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def drawn(definition: Definition, run: Run) -> tuple[dict[str, str], set[str]]:
     """The sign on each state, and the ways that were taken, as the picture has them."""
-    root = ElementTree.fromstring(picture.picture(definition, run, "it"))
+    root = ElementTree.fromstring(picture(definition, run, whole=True))
     signs, ways = {}, set()
     for group in root.iter(f"{SVG}g"):
         title = group.findtext(f"{SVG}title") or ""
@@ -82,14 +82,14 @@ def test_the_rules_of_a_picture_hold_for_nothing_else_in_a_page(cloud: LocalClou
     rules = re.findall(r"^ *([^{}@/\n][^{}]*?) \{$|^([^{}@/\n][^{}]*?) \{ ", STYLE.read_text("utf-8"), re.MULTILINE)
     selectors = [each for rule in rules for each in "".join(rule).split(", ")]
     assert len(selectors) > 20 and all(re.match(r"\.graph\b", each) for each in selectors)
-    shown = picture.picture_in_page(MACHINES["operation"], run_here(cloud.run(charge())), whole=False)
+    shown = picture(MACHINES["operation"], run_here(cloud.run(charge())), whole=False)
     assert shown.startswith("<svg") and "<style" not in shown and " style=" not in shown
 
 
 def test_names_and_comments_are_text_in_the_picture_and_never_markup() -> None:
     evil = "\"'><script>alert(1)</script>&\x1b]52;c;\x07\u202e\ud800\n"
     drawn = [Node(f"A{evil}", f"task{evil}", evil), Node("B", "success", "")]
-    svg = drawing(drawn, [Edge(drawn[0].name, "B", True, evil)], Taken([drawn[0].name, "B"]), evil)
+    svg = embedded(drawn, [Edge(drawn[0].name, "B", True, evil)], Taken([drawn[0].name, "B"]), evil)
     root = ElementTree.fromstring(svg)
     assert not [each.tag for each in root.iter() if "script" in each.tag]
     assert not [name for each in root.iter() for name in each.attrib if name.startswith("on")]

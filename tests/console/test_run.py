@@ -43,7 +43,7 @@ def until(ended: Execution, last: str) -> Run:
 def test_a_run_is_the_same_from_the_local_cloud_and_from_the_api(cloud: LocalCloud) -> None:
     ended = cloud.run(charge())
     here, there = run_here(ended), by_api(cloud, ended.arn)
-    assert here.path == there.path == ended.states == PATH
+    assert tuple(each.state for each in there.visits) == ended.states == PATH
     assert [each.outcome for each in there.visits] == ["succeeded"] * 5
     assert json.loads(there.input or "") == charge() and json.loads(there.output or "")["disposition"] == "EXECUTED"
     assert here.visits == there.visits and here.transitions == there.transitions == ended.transitions == 5
@@ -98,25 +98,6 @@ def test_a_failure_within_a_map_is_its_own_and_caught_by_it(cloud: LocalCloud) -
     assert outcomes(until(ended, "SucceedStateEntered")) == {"Each": "caught", "Bad": "failed", "Out": "running"}
     assert [each.parent for each in run.visits] == [None, 1, None]
     assert taken(run).steps == ["Each", "Out"], "what is within has no place of its own in the picture"
-
-
-def test_a_failure_within_a_map_that_nothing_catches_is_its_failure(cloud: LocalCloud) -> None:
-    ended = cloud.wait(start(cloud, create(cloud, {"Each": {**FAILING_MAP, "Next": "Out"}, "Out": END})))
-    run = run_here(ended)
-    assert (ended.status, outcomes(run)) == ("FAILED", {"Each": "failed", "Bad": "failed"})
-
-
-def test_a_call_that_succeeded_stays_so_when_its_answer_cannot_be_evaluated() -> None:
-    task = {"resourceType": "lambda", "resource": "invoke"}
-    events = [
-        {"id": 1, "type": "TaskStateEntered", "stateEnteredEventDetails": {"name": "Work"}},
-        {"id": 2, "type": "TaskScheduled", "taskScheduledEventDetails": task},
-        {"id": 3, "type": "TaskSucceeded", "taskSucceededEventDetails": task},
-        {"id": 4, "type": "EvaluationFailed", "evaluationFailedEventDetails": {"error": "E"}},
-    ]
-    arn = "arn:aws:states:r:1:execution:m:n"
-    run = run_of({"executionArn": arn, "status": "FAILED"}, [STARTED | each for each in events])
-    assert [each.failure for each in run.visits[0].attempts] == [None] and run.visits[0].outcome == "failed"
 
 
 @pytest.mark.parametrize("event", [{"type": "SomethingNew"}, {"type": "TaskFailed", "taskFailedEventDetails": {}}])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from copies import copy_project
 
-from oncekit.console.picture import picture
+from oncekit.console.drawing.svg import drawing
 from oncekit.local.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +141,7 @@ def test_the_same_request_twice_prints_what_the_tutorial_shows() -> None:
 def test_picture_shows_every_state(file: str, machine: str) -> None:
     """`make pictures` draws them."""
     definition = rendered_definitions(ROOT / "template.yaml")[machine]
-    assert (ROOT / "docs" / file).read_text() == picture(definition, None, f"State machine {machine}")
+    assert (ROOT / "docs" / file).read_text() == drawing(definition, f"State machine {machine}")
 
 
 def test_commands_of_the_page_are_those_of_the_help() -> None:

@@ -53,9 +53,6 @@ class Taken:
     """Where a state leads when it is clicked."""
 
 
-NOTHING_TAKEN = Taken()
-
-
 def around(nodes: Sequence[Node], edges: Sequence[Edge], steps: Sequence[str]) -> tuple[Sequence[Node], Sequence[Edge]]:
     """What was gone through, from top to bottom, each state with a box that says what could have come next instead."""
     named = {each.name: each for each in nodes}

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from oncekit.console.drawing.graph import NOTHING_TAKEN, Edge, Node, Taken
+from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
 from oncekit.console.drawing.layout import HEAD, LINE, MARGIN, PADDING, TOP, Box, Layout, layout, line
 from oncekit.console.visible import visible
 
@@ -16,29 +16,29 @@ LEGEND_WIDTH = 210
 CROP = 38
 """How far above its first state a picture without a heading begins."""
 KINDS = {"task": "task", "choice": "choice", "wait": "wait", "done": "success", "failed": "failure"}
-LINES = {"next state": "", "on an error": "error", "back to an earlier state": "up", "this run": "taken"}
+LINES = {"next state": "", "on an error": "error", "back to an earlier state": "up"}
 
 
-def drawing(nodes: Sequence[Node], edges: Sequence[Edge], taken: Taken = NOTHING_TAKEN, heading: str = "") -> str:
-    """The graph as an SVG document, the first node as its start. What was taken is highlighted, the rest steps back."""
-    drawn = layout(nodes, edges)
-    width = max(drawn.width + LEGEND_WIDTH, len(heading) * 10 + 2 * MARGIN)
-    height = drawn.bottom + MARGIN
+def drawing(definition: Definition, heading: str) -> str:
+    """A state machine as an SVG document of its own, as in docs/."""
+    every, ways = nodes(definition), edges(definition)
+    drawn = layout(every, ways)
+    width, height = drawn.width + LEGEND_WIDTH, drawn.bottom + MARGIN
     parts = [
         f"<title>{_text(heading)}</title><style>{STYLE.read_text('utf-8')}</style>",
         f'<rect class="paper" x=".5" y=".5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="12"/>',
         f'<text class="heading" x="{MARGIN}" y="34">{_text(heading)}</text>',
-        *_graph(nodes, edges, drawn, taken),
-        _legend(drawn.width, bool(taken.steps)),
+        *_graph(every, ways, drawn, Taken()),
+        _legend(drawn.width),
     ]
     return _svg(0, width, height, "img", heading, parts) + "\n"
 
 
-def embedded(nodes: Sequence[Node], edges: Sequence[Edge], taken: Taken, label: str) -> str:
+def embedded(states: Sequence[Node], ways: Sequence[Edge], taken: Taken, label: str) -> str:
     """The graph alone, for a page that has the style: without paper, heading and legend."""
-    drawn = layout(nodes, edges)
+    drawn = layout(states, ways)
     top = TOP - CROP
-    return _svg(top, drawn.width, drawn.bottom + MARGIN - top, "group", label, _graph(nodes, edges, drawn, taken))
+    return _svg(top, drawn.width, drawn.bottom + MARGIN - top, "group", label, _graph(states, ways, drawn, taken))
 
 
 def _svg(top: float, width: float, height: float, role: str, label: str, parts: Sequence[str]) -> str:
@@ -52,19 +52,19 @@ def _svg(top: float, width: float, height: float, role: str, label: str, parts: 
     )
 
 
-def _graph(nodes: Sequence[Node], edges: Sequence[Edge], drawn: Layout, taken: Taken) -> list[str]:
-    first = drawn.boxes[nodes[0].name].x
+def _graph(states: Sequence[Node], ways: Sequence[Edge], drawn: Layout, taken: Taken) -> list[str]:
+    first = drawn.boxes[states[0].name].x
     start = f'<circle class="head" cx="{first:.0f}" cy="{TOP - 24}" r="5"/>'
     parts = [f'<g>{start}<path class="line" d="M{first:.0f} {TOP - 22}v14"/>{_head(first, TOP, 90)}</g>']
     steps = set(pairwise(taken.steps))
     seen: set[tuple[str, bool, float]] = set()
-    for edge in sorted(edges, key=lambda e: ((e.source, e.target) in steps, -_length(e, drawn))):
+    for edge in sorted(ways, key=lambda e: ((e.source, e.target) in steps, -_length(e, drawn))):
         state = ("taken" if (edge.source, edge.target) in steps else "untaken") if taken.steps else ""
         shared = (edge.target, edge.on_error, drawn.lanes.get(edge, 0))
         # One that joins a line which is there already ends there: dashes over dashes would be a solid line.
         parts.append(_edge(edge, drawn, state, joins=shared in seen and state != "taken"))
         seen.add(shared)
-    return [*parts, *(_state(node, drawn.boxes[node.name], taken) for node in nodes)]
+    return [*parts, *(_state(node, drawn.boxes[node.name], taken) for node in states)]
 
 
 def _length(edge: Edge, drawn: Layout) -> float:
@@ -139,8 +139,8 @@ def _badge(kind: str, label: str, x: float, y: float) -> str:
     )
 
 
-def _legend(x: float, some_taken: bool) -> str:
-    lines = {words: _sample(x, classes) for words, classes in LINES.items() if some_taken or classes != "taken"}
+def _legend(x: float) -> str:
+    lines = {words: _sample(x, classes) for words, classes in LINES.items()}
     boxes = {
         words: f'<g class="{kind}">{_shape(kind, Box(x + 13, -4, 26, 14, ()))}</g>' for words, kind in KINDS.items()
     }

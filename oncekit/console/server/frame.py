@@ -8,10 +8,8 @@ from typing import Any
 from werkzeug.wrappers import Response
 
 from oncekit.console.actions import Actions
-from oncekit.console.listing import Row
 from oncekit.console.local_source import LocalSource
 from oncekit.console.pages import asset, rendered
-from oncekit.console.words import duration
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -38,10 +36,6 @@ class Console:
     def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
         """Each has what waits for a person, and how far the clock was moved."""
         return html(template, status, here=here, waits=self.source.waiting(), ahead=self.actions.ahead(), **values)
-
-    def lasted(self, row: Row) -> str:
-        end = row.ended_at or self.source.now()
-        return duration((end - row.started_at).total_seconds())
 
 
 def html(template: str, status: int = 200, **values: Any) -> Response:

@@ -8,7 +8,7 @@ from werkzeug.wrappers import Request, Response
 from oncekit.console.actions import Refused
 from oncekit.console.local_source import Unknown
 from oncekit.console.pages import run_address
-from oncekit.console.picture import picture_in_page
+from oncekit.console.picture import picture
 from oncekit.console.requests import id_in
 from oncekit.console.run import RUNNING
 from oncekit.console.run_view import kind_and_outcome, stretches
@@ -35,7 +35,7 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         outcome=outcome,
         id=id,
         told=of_one(part),
-        picture=Markup(picture_in_page(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
+        picture=Markup(picture(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
         whole=whole,
         stretches=stretches(found),
         others=len(console.source.rows(id)) - 1 if id else 0,
