@@ -75,11 +75,9 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
 
 
 def _console(stack: Stack, record: Record, run: Run | None) -> str | None:
-    """The page on the console of AWS of an execution, or of the fast lane's log; the local cloud has none."""
-    if stack.endpoint_url is not None:
+    """The page on the console of AWS of an execution in the full lane; the local cloud has none."""
+    if stack.endpoint_url is not None or stack.fast_execution(record["owner"]):
         return None
-    if stack.fast_execution(record["owner"]):
-        return stack.outputs.get("FastLogsConsole")
     machine = stack.outputs.get("StatesConsole")
     return f"{machine.partition('#')[0]}#/v2/executions/details/{run.arn}" if machine and run else machine
 
