@@ -108,25 +108,13 @@ def test_a_duration_is_in_milliseconds_and_the_namespace_is_the_deployments(
     assert told["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]], "without a stack there is none"
 
 
-@pytest.mark.parametrize(
-    ("outcome", "disposition"),
-    [
-        ("PermanentError", "PermanentError"),
-        ("NeedsAttention", "NeedsAttention"),
-        ("LockLostError", "LockLostError"),
-        ("KeyError", "OtherError"),
-    ],
-)
-def test_a_failure_is_counted_by_what_the_state_machine_makes_of_it(told: Any, outcome: str, disposition: str) -> None:
-    _, ended, _ = told(outcome)
-    assert (ended["disposition"], ended["error_name"]) == (disposition, outcome)
-    assert ended[disposition] == 1
-    assert "Executed" not in ended
-
-
-def test_only_an_unknown_error_is_logged_with_its_traceback(told: Any) -> None:
-    lines = {line.get("error_name"): line for line in told("PermanentError", "KeyError") if "disposition" in line}
-    assert lines["PermanentError"]["level"] == "WARNING"
-    assert "exception" not in lines["PermanentError"]
-    assert lines["KeyError"]["level"] == "ERROR"
-    assert "Traceback" in lines["KeyError"]["exception"]
+def test_a_failure_is_counted_by_what_the_state_machine_makes_of_it(told: Any) -> None:
+    """Only an unknown error is logged with its traceback."""
+    counted_as = {each: each for each in ("PermanentError", "NeedsAttention", "LockLostError")}
+    counted_as["KeyError"] = "OtherError"
+    ended = {line["error_name"]: line for line in told(*counted_as) if "disposition" in line}
+    assert {name: line["disposition"] for name, line in ended.items()} == counted_as
+    assert all(line[line["disposition"]] == 1 and "Executed" not in line for line in ended.values())
+    assert (ended["PermanentError"]["level"], ended["KeyError"]["level"]) == ("WARNING", "ERROR")
+    assert [name for name, line in ended.items() if "exception" in line] == ["KeyError"]
+    assert "Traceback" in ended["KeyError"]["exception"]
