@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from oncekit.local.engine import Call, Interceptor
+from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import Select, Selection, lost
 
 Proceed = Callable[[], dict[str, Any]]

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncekit.local.account import REGION
+from oncekit.local.permissions.guard import ANYTHING, Caller
+
+DEVELOPER = Caller(ANYTHING, "developer")
 
 # The whole header, from its beginning: moto reads it so, and would otherwise see another service than the guard.
 _IN_HEADER = re.compile(r"AWS4-HMAC-SHA256 +Credential=([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request *(?:,.*)?")
@@ -35,14 +38,6 @@ class AccessKey:
 
 
 @dataclass(frozen=True)
-class Holder:
-    """The holder of a key: a function with its role (an ARN), or the developer, who may do everything."""
-
-    function: str | None = None
-    role: str | None = None
-
-
-@dataclass(frozen=True)
 class Credential:
     """The access key id with which a request was signed, and the service for which it was signed."""
 
@@ -55,22 +50,22 @@ class AccessKeys:
 
     def __init__(self) -> None:
         self.own = AccessKey()
-        self._of: dict[Holder, AccessKey] = {}
+        self._of: dict[Caller, AccessKey] = {}
         self._lock = threading.Lock()
 
     def of_function(self, name: str, role: str | None) -> AccessKey:
         """The key of a function under this role, the same each time."""
         with self._lock:
-            return self._of.setdefault(Holder(name, role), AccessKey())
+            return self._of.setdefault(Caller(role, name), AccessKey())
 
-    def holder(self, key: str) -> Holder | None:
+    def holder(self, key: str) -> Caller | None:
         """The holder of an access key id, also of one that AssumeRole returned; None if it was not made in this run."""
         with self._lock:
-            known = {each.id: holder for holder, each in [(Holder(), self.own), *self._of.items()]}
+            known = {each.id: holder for holder, each in [(DEVELOPER, self.own), *self._of.items()]}
         return known.get(key) or _holder_of_temporary(key)
 
 
-def _holder_of_temporary(key: str) -> Holder | None:
+def _holder_of_temporary(key: str) -> Caller | None:
     """Calls with a key that AssumeRole returned are checked against that role, which the template may not have."""
     if "moto.sts.models" not in sys.modules:  # nobody has called STS
         return None
@@ -80,7 +75,7 @@ def _holder_of_temporary(key: str) -> Holder | None:
         for backend in list(account.values()):
             for assumed in list(backend.assumed_roles):
                 if assumed.access_key_id == key:
-                    return Holder(assumed.session_name, assumed.role_arn)
+                    return Caller(assumed.role_arn, assumed.session_name)
     return None
 
 

@@ -29,7 +29,7 @@ from oncekit.local.lambda_runtime.api import LambdaApi
 from oncekit.local.loopback import Loopback
 from oncekit.local.moto_resources import count_items, count_messages, empty_everything
 from oncekit.local.patching import Change, replaced, when_asked
-from oncekit.local.permissions import Caller, Denial, Permissions
+from oncekit.local.permissions import Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_start import import_interpreter, without_collections
 from oncekit.local.resources import Deployed, aliases_of_state_machines
@@ -112,7 +112,7 @@ class Cloud:
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
         self.permissions = Permissions()
-        guard = HttpGuard(self._caller, self.permissions)
+        guard = HttpGuard(self._keys, self.permissions)
         self._server = Server(self._keys, guard, self._port, self._watched, lambda: self.clock.now())
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
@@ -130,7 +130,7 @@ class Cloud:
         self._exchange = Exchange(self.clock, self._service_calls.direct, self.permissions, self._events)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
-        callers = Callers(self._keys, self._caller, self.permissions, self.clock)
+        callers = Callers(self._keys, self.permissions, self.clock)
         calls = self._service_calls.make
         self._gateway = Gateway(callers, calls, self.functions.invoke, self.permissions, self.clock)
         self._gateway_server = Loopback(self._http_port)
@@ -293,13 +293,6 @@ class Cloud:
     def denials(self) -> tuple[Denial, ...]:
         """The calls that a role did not allow since the start or the last reset, each once, oldest first."""
         return self.permissions.denials
-
-    def _caller(self, access_key_id: str) -> Caller | None:
-        """The holder of an access key id. A function without a role, and the developer, may do everything."""
-        holder = self._keys.holder(access_key_id)
-        if holder is None or holder.function is None or holder.role is None:
-            return None
-        return Caller(holder.role, holder.function)
 
     @contextmanager
     def repeating(self, *again: Again) -> Iterator[None]:

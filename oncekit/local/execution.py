@@ -157,7 +157,9 @@ class Executions:
         from oncekit.local.engine.runs import ended
 
         running = self.find(arn)
-        if not ended.wait(lambda: running.status != "RUNNING", timeout):
+        with ended:
+            in_time = ended.wait_for(lambda: running.status != "RUNNING", timeout)
+        if not in_time:
             raise TimeoutError(f"after {timeout:g} s, execution {running.name} is still in {state_of(running)}")
         return execution_of(running)
 

@@ -33,42 +33,38 @@ class Named:
     attributes: Mapping[str, str]
 
 
+def _with_arn(rest: str, **more: str) -> Named:
+    """Of a resource in this region and account, whose ARN ends so."""
+    service, _, place = rest.partition(":")
+    return Named("{name}", {"Arn": f"arn:aws:{service}:{{region}}:{{account}}:{place}", **more})
+
+
+_NAME_ONLY = (
+    *("AWS::CloudWatch::Dashboard", "AWS::Logs::MetricFilter", "AWS::Logs::QueryDefinition"),
+    *("AWS::IAM::Policy", "AWS::IAM::RolePolicy", "AWS::SQS::QueuePolicy", "AWS::SNS::Subscription"),
+    *("AWS::Lambda::Permission", "AWS::Events::EventBusPolicy"),
+    *("AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup"),
+)
 NAMED = {
-    "AWS::CloudWatch::Alarm": Named("{name}", {"Arn": "arn:aws:cloudwatch:{region}:{account}:alarm:{name}"}),
-    "AWS::CloudWatch::Dashboard": Named("{name}", {}),
-    "AWS::Logs::MetricFilter": Named("{name}", {}),
-    "AWS::Logs::QueryDefinition": Named("{name}", {}),
+    **dict.fromkeys(_NAME_ONLY, Named("{name}", {})),
+    "AWS::CloudWatch::Alarm": _with_arn("cloudwatch:alarm:{name}"),
     "AWS::IAM::Role": Named("{name}", {"Arn": "arn:aws:iam::{account}:role/{name}", "RoleId": "AROALOCAL"}),
-    "AWS::IAM::Policy": Named("{name}", {}),
-    "AWS::IAM::RolePolicy": Named("{name}", {}),
     "AWS::IAM::ManagedPolicy": Named("arn:aws:iam::{account}:policy/{name}", {}),
-    "AWS::Logs::LogGroup": Named("{name}", {"Arn": "arn:aws:logs:{region}:{account}:log-group:{name}:*"}),
+    "AWS::Logs::LogGroup": _with_arn("logs:log-group:{name}:*"),
     "AWS::S3::BucketPolicy": Named("{Bucket}", {}),
-    "AWS::SQS::QueuePolicy": Named("{name}", {}),
-    "AWS::SNS::Subscription": Named("{name}", {}),
     "AWS::Lambda::LayerVersion": Named("arn:aws:lambda:{region}:{account}:layer:{name}:1", {}),
     "AWS::Lambda::Version": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:1", {"Version": "1"}),
     "AWS::Lambda::Alias": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:{Name}", {}),
-    "AWS::Lambda::Permission": Named("{name}", {}),
     # A queue or a stream starts a function here only by way of a pipe and an operation.
     "AWS::Lambda::EventSourceMapping": Named("{name}", {"Id": "{name}"}),
-    "AWS::CodeDeploy::Application": Named("{name}", {}),
-    "AWS::CodeDeploy::DeploymentGroup": Named("{name}", {}),
-    "AWS::Events::EventBus": Named(
-        "{name}", {"Arn": "arn:aws:events:{region}:{account}:event-bus/{name}", "Name": "{name}"}
-    ),
-    "AWS::Events::Rule": Named("{name}", {"Arn": "arn:aws:events:{region}:{account}:rule/{bus}{name}"}),
-    "AWS::Scheduler::Schedule": Named(
-        "{name}", {"Arn": "arn:aws:scheduler:{region}:{account}:schedule/default/{name}"}
-    ),
-    "AWS::Scheduler::ScheduleGroup": Named(
-        "{name}", {"Arn": "arn:aws:scheduler:{region}:{account}:schedule-group/{name}"}
-    ),
-    "AWS::Pipes::Pipe": Named("{name}", {"Arn": "arn:aws:pipes:{region}:{account}:pipe/{name}"}),
+    "AWS::Events::EventBus": _with_arn("events:event-bus/{name}", Name="{name}"),
+    "AWS::Events::Rule": _with_arn("events:rule/{bus}{name}"),
+    "AWS::Scheduler::Schedule": _with_arn("scheduler:schedule/default/{name}"),
+    "AWS::Scheduler::ScheduleGroup": _with_arn("scheduler:schedule-group/{name}"),
+    "AWS::Pipes::Pipe": _with_arn("pipes:pipe/{name}"),
     "AWS::ApiGateway::RestApi": Named("{name}", {"RestApiId": "{name}", "RootResourceId": "root"}),
     "AWS::ApiGateway::Deployment": Named("{name}", {"DeploymentId": "{name}"}),
     "AWS::ApiGateway::Stage": Named("{StageName}", {}),
-    "AWS::Events::EventBusPolicy": Named("{name}", {}),
     "AWS::StepFunctions::StateMachineVersion": Named("{StateMachineArn}:1", {"Arn": "{StateMachineArn}:1"}),
     "AWS::StepFunctions::StateMachineAlias": Named("{machine}:{Name}", {"Arn": "{machine}:{Name}"}),
 }

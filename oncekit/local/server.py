@@ -16,10 +16,6 @@ Watch = Callable[[Environ, Any], Any]
 """Gets a request and the application that would answer it; gives the one that does."""
 
 
-def unwatched(_environ: Environ, application: Any) -> Any:
-    return application
-
-
 def way_around(environ: Environ) -> str | None:
     """moto's control paths besides the AWS services: they reset everything, or set answers."""
     if not environ["PATH_INFO"].lstrip("/").startswith("moto-api"):
@@ -32,7 +28,7 @@ class Server:
 
     Until it is open, its address is known and its clients wait: what they ask for is not deployed yet.
     Before them stand the filter, which accepts only clients of this run, and the guard, who knows what each may do.
-    `names` are what clients may call this machine besides its own names. `watch` may stand before the application.
+    `watch` may stand before the application.
     `now` is the time that answers tell as their date.
     """
 
@@ -41,7 +37,7 @@ class Server:
         keys: AccessKeys,
         guard: HttpGuard,
         port: int = 0,
-        watch: Watch = unwatched,
+        watch: Watch = lambda _environ, application: application,
         now: Callable[[], float] = time.time,
     ) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app

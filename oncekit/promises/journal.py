@@ -16,8 +16,8 @@ from typing import Any
 from boto3.dynamodb.types import TypeDeserializer
 
 from oncekit.local import LocalCloud
-from oncekit.local.engine import Call
 from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.patching import replaced
 from oncekit.promises import owners
 

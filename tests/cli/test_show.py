@@ -21,7 +21,7 @@ from oncekit.cli.deployed.executions import events_of, where_its_path_is
 from oncekit.cli.deployed.facts import KEYS
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.cli.here.kept_logs import KeptLogs
-from oncekit.local.engine import Call, Interceptor
+from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import fails
 
 STATES = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize"]

@@ -16,7 +16,7 @@ from latches import Latches
 
 from oncekit.local import LocalCloud
 from oncekit.local.cloud import LocalCloudError
-from oncekit.local.engine import Call
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.isolation import NotLocalError, no_other_cloud
 
 pytestmark = pytest.mark.ours

@@ -15,8 +15,8 @@ from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.engine import Call
 from oncekit.local.engine.limits import matches
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import fails, never_arrives
 
 Given = dict[str, Any]

@@ -11,6 +11,7 @@ import pytest
 import requests
 
 from oncekit.local import LocalCloud
+from oncekit.local.events.exchange import left_out
 
 Send = Callable[..., requests.Response]
 PROXY = (
@@ -76,6 +77,6 @@ def test_what_is_no_answer_of_a_proxy_is_502(api: Send, answered: object) -> Non
 
 
 @pytest.mark.ours
-def test_an_http_api_answers_in_one_sentence_that_it_is_not_run_here(api: Send) -> None:
-    answer = api("GET", "/other")
-    assert answer.status_code == 501 and "does not run an HTTP API" in answer.json()["message"]
+@pytest.mark.usefixtures("api")
+def test_an_http_api_is_left_out_and_told(cloud: LocalCloud) -> None:
+    assert "ServerlessHttpApi (AWS::ApiGatewayV2::Api)" in list(left_out(cloud.deployed.resources))

@@ -19,7 +19,8 @@ CALL = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 def test_a_call_before_the_endpoint_is_open_waits_and_is_answered_then() -> None:
-    server = Server(AccessKeys(), HttpGuard(lambda _: None, Permissions()))
+    keys = AccessKeys()
+    server = Server(keys, HttpGuard(keys, Permissions()))
     address = urlsplit(server.url)
     with socket.create_connection((address.hostname, address.port)) as early:
         early.sendall(CALL)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from invariants import invariants_hold
 
 from oncekit.local import LocalCloud
-from oncekit.local.engine import Call
+from oncekit.local.engine.service_calls import Call
 
 OPERATION = "event-echo"
 """The one operation that has a function; the function returns its event."""

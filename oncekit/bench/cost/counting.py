@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from oncekit.bench.cost import logged, prices
-from oncekit.local.engine import Call
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.execution import Execution
 from oncekit.local.once_cloud import LocalCloud
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from oncekit.bench.cost import logged
 from oncekit.bench.cost.counting import Cost, Counter
-from oncekit.local.engine import Interceptor
+from oncekit.local.engine.service_calls import Interceptor
 from oncekit.local.execution import Execution, as_text
 from oncekit.local.once_cloud import LocalCloud
 

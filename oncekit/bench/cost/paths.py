@@ -10,7 +10,7 @@ from oncekit.bench.cost.by_http import http_paths
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import LANES, OPERATION, Bench
 from oncekit.local import VirtualClock
-from oncekit.local.engine import Call
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import before, fails
 
 SIZES = (("300-byte", 300), ("1 KB", 1024), ("20 KB", 20_000))

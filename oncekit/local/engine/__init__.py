@@ -29,14 +29,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oncekit.local.patching import replaced
 
 if TYPE_CHECKING:
     from oncekit.local.clock import Clock
     from oncekit.local.engine.repeats import Repeats
-    from oncekit.local.engine.service_calls import Call, Interceptor, ServiceCalls
+    from oncekit.local.engine.service_calls import ServiceCalls
 
 PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
 
@@ -114,15 +114,3 @@ def _deep_recursion(limit: int) -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
-
-
-__all__ = ["Call", "EngineReplaced", "Interceptor", "ServiceCalls", "check_pins", "install"]
-
-
-def __getattr__(name: str) -> Any:
-    """Calls on first use: with them come boto3 and moto, and some commands need of this package only a small module."""
-    if name in ("Call", "ServiceCalls", "Interceptor"):
-        from oncekit.local.engine import service_calls
-
-        return getattr(service_calls, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -277,7 +277,8 @@ class ExecutionApi:
             raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
         given = response._get_param("name"), response._get_param("input")
         execution = self._start(response.stepfunction_backend, arn, *given)
-        ended.wait(lambda: execution.exec_status != ExecutionStatus.RUNNING, EXPRESS_SECONDS)
+        with ended:
+            ended.wait_for(lambda: execution.exec_status != ExecutionStatus.RUNNING, EXPRESS_SECONDS)
         return ActionResult(description(execution))
 
 

@@ -31,8 +31,6 @@ def text_of(value: Any) -> str:
 
 def is_within(text: str) -> bool:
     """Whether a text can be passed on."""
-    if len(text) * 4 <= MAX_BYTES:
-        return True
     return len(text) <= MAX_BYTES and len(text.encode("utf-8", "surrogatepass")) <= MAX_BYTES
 
 

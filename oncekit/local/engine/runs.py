@@ -44,22 +44,8 @@ class TimedOut(BaseException):
     """The machine's TimeoutSeconds are over. Not an Exception, since no state may handle it."""
 
 
-class Ended:
-    """Lets a thread wait for the end of an execution without polling."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-
-    def tell(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
-
-    def wait(self, done: Callable[[], bool], timeout: float) -> bool:
-        with self._changed:
-            return self._changed.wait_for(done, timeout)
-
-
-ended = Ended()
+ended = threading.Condition()
+"""Is told of the end of each execution, so that a thread can wait for one without polling."""
 watchers: list[Callable[[Any], None]] = []
 """Called with an execution that began to run, also by a redrive, or ended; quick, and before time can go on."""
 
@@ -150,7 +136,8 @@ class Run:
         self._tell_watchers()
         self.clock.wake()
         self.clock.leave()
-        ended.tell()
+        with ended:
+            ended.notify_all()
         return True
 
     def _tell_watchers(self) -> None:

@@ -15,7 +15,7 @@ from botocore.config import Config
 
 from oncekit.local.access_keys import AccessKey
 from oncekit.local.account import REGION
-from oncekit.local.permissions import Caller, Guard
+from oncekit.local.permissions import Caller, Permissions
 
 if TYPE_CHECKING:
     from oncekit.local.engine.runs import Run
@@ -60,7 +60,7 @@ class ServiceCalls:
     Whether the role of the state machine allows a call, the service says: after the interceptors.
     """
 
-    def __init__(self, functions: Lambda, guard: Guard, key: AccessKey) -> None:
+    def __init__(self, functions: Lambda, guard: Permissions, key: AccessKey) -> None:
         self._functions = functions
         self._key = key
         self._guard = guard

@@ -16,7 +16,7 @@ from oncekit.local.events.schedules import Schedule, ScheduleRuns
 from oncekit.local.events.targets import Clients, Targets, is_target
 from oncekit.local.intrinsics import readable
 from oncekit.local.patching import replaced
-from oncekit.local.permissions import Guard
+from oncekit.local.permissions import Permissions
 from oncekit.local.resources import Deployed
 
 _MAPPING = "AWS::Lambda::EventSourceMapping"
@@ -30,7 +30,7 @@ _POWERTOOLS = ":layer:AWSLambdaPowertoolsPython"
 class Exchange:
     """Delivers events while it is on. What happens while it is off is never delivered."""
 
-    def __init__(self, clock: Clock, clients: Clients, guard: Guard, on: bool) -> None:
+    def __init__(self, clock: Clock, clients: Clients, guard: Permissions, on: bool) -> None:
         self._clock = clock
         self._on = on
         self._activity = Activity()

@@ -33,7 +33,7 @@ from oncekit.local.events.attempts import RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Refusal
 from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.events.templates import PathError, check_template, piped
-from oncekit.local.permissions import Caller, Guard
+from oncekit.local.permissions import Caller, Permissions
 
 Ship = Callable[[Shipment], None]
 ONE_ATTEMPT = RetryPolicy(attempts=0)
@@ -125,7 +125,7 @@ def record_of(message: Any, queue: Any) -> dict[str, Any]:
 class Pipes:
     """Runs pipes: they look into their queues when a message comes, or is visible again."""
 
-    def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship, guard: Guard) -> None:
+    def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship, guard: Permissions) -> None:
         self._clock = clock
         self._guard = guard
         self._delivery_queue = delivery_queue

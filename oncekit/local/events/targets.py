@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from oncekit.local.events.deliveries import Refusal
-from oncekit.local.permissions import Caller, Guard
+from oncekit.local.permissions import Caller, Permissions
 
 Clients = Callable[[str], Any]
 
@@ -54,7 +54,7 @@ def refusal_of(error: Exception) -> Refusal:
 class Targets:
     """Sends to state machines and queues by their ARN, if the role of the rule, schedule or pipe allows it."""
 
-    def __init__(self, clients: Clients, guard: Guard) -> None:
+    def __init__(self, clients: Clients, guard: Permissions) -> None:
         self._clients = clients
         self._guard = guard
 

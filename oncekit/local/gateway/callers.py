@@ -6,7 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -16,18 +16,17 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
 from oncekit.local.gateway.refusals import NotRunHere, Refused
 from oncekit.local.gateway.rest_api import Method, RestApi
-from oncekit.local.permissions import Caller, Guard
+from oncekit.local.permissions import Permissions
 
 Environ = Mapping[str, Any]
 Claims = Mapping[str, Any]
 
 
 class Callers:
-    """Checks a caller. `holders` gives the role of an access key, None for one that may do everything."""
+    """Checks a caller."""
 
-    def __init__(self, keys: AccessKeys, holders: Callable[[str], Caller | None], guard: Guard, clock: Clock) -> None:
+    def __init__(self, keys: AccessKeys, guard: Permissions, clock: Clock) -> None:
         self._keys = keys
-        self._holders = holders
         self._guard = guard
         self._clock = clock
 
@@ -48,11 +47,9 @@ class Callers:
         credential = credential_of(environ)
         if credential is None:
             raise Refused("MISSING_AUTHENTICATION_TOKEN", "Missing Authentication Token")
-        if self._keys.holder(credential.key) is None or credential.service != "execute-api":
+        caller = self._keys.holder(credential.key)
+        if caller is None or credential.service != "execute-api":
             raise Refused("INVALID_SIGNATURE", "The security token included in the request is invalid.")
-        caller = self._holders(credential.key)
-        if caller is None:
-            return
         resource = f"arn:aws:execute-api:{REGION}:{ACCOUNT}:{api.id}/{api.stage}/{method.name}{path}"
         try:
             self._guard.check(caller, "execute-api", "Invoke", {"arn": resource})

@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 
 from oncekit.local.clock import Clock
 from oncekit.local.gateway.refusals import Refused
-from oncekit.local.permissions import Caller, Guard
+from oncekit.local.permissions import Caller, Permissions
 
 Make = Callable[[str, str, dict[str, Any]], dict[str, Any]]
 """Makes a call, given boto3's names of service and method, and the parameters; raises ClientError."""
@@ -41,7 +41,7 @@ class Backend:
 class Integrations:
     """Makes the calls; `guard` knows what the role may do."""
 
-    def __init__(self, make: Make, guard: Guard, clock: Clock) -> None:
+    def __init__(self, make: Make, guard: Permissions, clock: Clock) -> None:
         self._make = make
         self._clock = clock
         self._guard = guard

@@ -13,7 +13,7 @@ from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.proxy import Invoke, event_of, is_proxy, proxied
 from oncekit.local.gateway.refusals import Answer, NotRunHere, Refused, answer_to, not_run
 from oncekit.local.gateway.rest_api import RestApi
-from oncekit.local.permissions import Guard
+from oncekit.local.permissions import Permissions
 from oncekit.local.request_rules import RequestFilter, foreign_host, from_another_page
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MOST_BYTES = 10 * 1024 * 1024
 class Gateway:
     """Answers the requests of clients. Of several APIs, each with a host of its own on AWS, the first with the path."""
 
-    def __init__(self, callers: Callers, make: Make, invoke: Invoke, guard: Guard, clock: Clock) -> None:
+    def __init__(self, callers: Callers, make: Make, invoke: Invoke, guard: Permissions, clock: Clock) -> None:
         self._callers = callers
         self._invoke = invoke
         self._integrations = Integrations(make, guard, clock)

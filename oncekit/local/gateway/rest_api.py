@@ -105,11 +105,11 @@ class RestApi:
 def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:
     """The APIs that were deployed, each with its stage."""
     stages = {
-        str(each.properties.get("RestApiId") or each.properties["ApiId"]): each.properties
+        str(each.properties["RestApiId"]): each.properties
         for each in resources.values()
-        if each.type in ("AWS::ApiGateway::Stage", "AWS::ApiGatewayV2::Stage") and each.ref
+        if each.type == "AWS::ApiGateway::Stage" and each.ref
     }
-    apis = [each for each in resources.values() if each.type in ("AWS::ApiGateway::RestApi", "AWS::ApiGatewayV2::Api")]
+    apis = [each for each in resources.values() if each.type == "AWS::ApiGateway::RestApi"]
     return [_served(each, stages[each.ref]) for each in apis if each.ref in stages and "Body" in each.properties]
 
 

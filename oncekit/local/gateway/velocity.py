@@ -102,7 +102,6 @@ def _put(of: dict[str, object], key: str, value: object) -> object:
 
 _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
     str: {
-        "length": len,
         "replaceAll": _replace_all,
         "matches": lambda text, pattern: re.fullmatch(pattern, text) is not None,
         "equalsIgnoreCase": lambda text, other: text.lower() == str(other).lower(),
@@ -116,7 +115,6 @@ _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
         "keySet": list,
     },
     list: {
-        "size": len,
         "get": lambda of, index: of[index],
         "contains": lambda of, value: value in of,
     },

@@ -15,6 +15,6 @@ counts as met in an Allow, and as not met in a Deny.
 
 from __future__ import annotations
 
-from oncekit.local.permissions.guard import ANYTHING, Caller, Denial, Guard, Permissions
+from oncekit.local.permissions.guard import ANYTHING, Caller, Denial, Permissions
 
-__all__ = ["ANYTHING", "Caller", "Denial", "Guard", "Permissions"]
+__all__ = ["ANYTHING", "Caller", "Denial", "Permissions"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.exceptions import ClientError
 
@@ -28,7 +28,8 @@ _STATUS_400 = {"dynamodb", "states", "kms", "logs", "secretsmanager", "ssm", "ev
 
 @dataclass(frozen=True)
 class Caller:
-    """The caller: the ARN of a role, and the name of the session in which it is assumed."""
+    """The caller: the ARN of a role, and the name of the session in which it is assumed. Without a role, anybody may
+    do everything: the developer, a function that a test adds."""
 
     role: str | None
     session: str
@@ -62,17 +63,6 @@ class Denial:
         return f"{self.session} ({self.role}) may not {self.action} on {self.resource}: {self.advice}"
 
 
-class Guard(Protocol):
-    """The interface that checks a call before it is made."""
-
-    def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
-        """Raises ClientError, as AWS would, when the caller's role does not allow it.
-
-        `service` is what the request is signed for, `operation` the API's name of it, parameters as boto3 takes them.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class _Deployment:
     roles: Mapping[str, Role]
@@ -104,6 +94,10 @@ class Permissions:
         return next((arn for arn, role in self._deployed.roles.items() if role.logical_id == logical_id), None)
 
     def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+        """Before a call is made: raises ClientError, as AWS would, when the caller's role does not allow it.
+
+        `service` is what the request is signed for, `operation` the API's name of it, parameters as boto3 takes them.
+        """
         deployed = self._deployed
         role = deployed.roles.get(caller.role or "")
         if role is None:

@@ -10,7 +10,7 @@ import functools
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -20,13 +20,11 @@ from botocore.exceptions import ClientError
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
 
-from oncekit.local.access_keys import credential_of
+from oncekit.local.access_keys import AccessKeys, credential_of
 from oncekit.local.client_errors import client_error
-from oncekit.local.permissions.guard import Caller, Guard
+from oncekit.local.permissions.guard import ANYTHING, Permissions
 
 Environ = dict[str, Any]
-Callers = Callable[[str], Caller | None]
-"""The holder of an access key id; None for a caller that is not checked."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +38,15 @@ class Asked:
 class HttpGuard:
     """Checks requests before they reach moto."""
 
-    def __init__(self, callers: Callers, guard: Guard) -> None:
-        self._callers = callers
+    def __init__(self, keys: AccessKeys, guard: Permissions) -> None:
+        self._keys = keys
         self._guard = guard
 
     def refusal(self, environ: Environ) -> Response | None:
         """The answer to a request that is not allowed; None allows it."""
         signed = credential_of(environ)
-        caller = self._callers(signed.key) if signed else None
-        if signed is None or caller is None:
+        caller = self._keys.holder(signed.key) if signed else None
+        if signed is None or caller is None or caller.role is ANYTHING:
             return None
         service = signed.service
         asked = asked_for(service, environ)

@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from oncekit.local.client_errors import client_error
-from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.events import Delivery
 from oncekit.local.faults import Proceed
 from oncekit.proof.simulation.world import Injector, World

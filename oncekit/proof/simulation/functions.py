@@ -21,7 +21,7 @@ from typing import Any
 from botocore.exceptions import ConnectionClosedError
 
 from oncekit.local import LocalCloud
-from oncekit.local.engine import Call
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.once_cloud import PREFIX
 from oncekit.local.patching import replaced
 from oncekit.promises.journal import Actor, Journal

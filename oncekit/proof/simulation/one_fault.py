@@ -8,8 +8,8 @@ from typing import Any
 
 from oncekit.local.boundaries import Boundary
 from oncekit.local.client_errors import throttled
-from oncekit.local.engine import Call, Interceptor
 from oncekit.local.engine.history import Abandoned
+from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import Proceed
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation.faults import LONG, Faults, label_of_call, lost, refusal

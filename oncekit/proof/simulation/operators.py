@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import Stack
-from oncekit.local.engine import Call
+from oncekit.local.engine.service_calls import Call
 from oncekit.problem import Problem
 from oncekit.promises.checker import id_of
 from oncekit.promises.evidence import executions_of

@@ -8,8 +8,8 @@ from typing import Any
 
 from oncekit.local.boundaries import Boundary
 from oncekit.local.client_errors import throttled
-from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import Proceed
 from oncekit.proof.simulation.faults import LONG, WRITES, Faults, label_of_call, lost, refusal
 from oncekit.proof.simulation.functions import Died, Point

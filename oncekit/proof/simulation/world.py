@@ -20,7 +20,7 @@ from moto.stepfunctions.parser.api import ExecutionStatus
 
 from oncekit.local import LocalCloud
 from oncekit.local.boundaries import Boundary, boundaries
-from oncekit.local.engine import Call, Interceptor
+from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.engine.views import behind
 from oncekit.local.events import Delivery
 from oncekit.local.execution import as_text
