@@ -259,15 +259,12 @@ class VirtualClock:
                 left.append(sleep)
         self._sleeps = left
 
-    def _asleep(self) -> int:
-        return len(self._sleeps)
-
     def _is_at_rest(self) -> bool:
         """Whether nothing is working: all running executions sleep."""
-        return self._asleep() >= self._running - self._held
+        return len(self._sleeps) >= self._running - self._held
 
     def _jump_when_all_sleep(self) -> None:
-        if self._sleeps and self._asleep() >= self._running:
+        if self._sleeps and len(self._sleeps) >= self._running:
             soonest = min(sleep.end for sleep in self._sleeps)
             self._now = min(soonest, self._timers[0].when) if self._timers else soonest
             self._end_sleeps()

@@ -17,7 +17,7 @@ from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.deploy import Stack, deploy
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
-from oncekit.local.events import Delivery, Fate, lost
+from oncekit.local.events import Fate, lost
 from oncekit.local.execution import Execution, Executions, state_of
 from oncekit.local.gateway.callers import Callers
 from oncekit.local.gateway.listener import Gateway
@@ -322,10 +322,6 @@ class Cloud:
         """While the context is open, deliveries are lost, or get another `fate`, such as two deliveries."""
         with self._exchange.fated(fate):
             yield
-
-    def deliveries(self) -> tuple[Delivery, ...]:
-        """The deliveries and tries of rules, schedules and pipes since the start or the last reset, oldest first."""
-        return self._exchange.deliveries()
 
     def settle(self, timeout: float = 60) -> None:
         """Wait until no execution runs and no delivery is under way, `timeout` real seconds at most.

@@ -63,7 +63,8 @@ def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -
     [[record]] = stand.inputs()
     assert len(record.pop("messageId")) == 36
     assert record.pop("receiptHandle")
-    assert record.pop("attributes").pop("SenderId")
+    attributes = record.pop("attributes")
+    assert attributes.pop("SenderId")
     assert record == {
         "body": "hello",
         "messageAttributes": {"kind": {"dataType": "String", "stringValue": "x"}},
@@ -72,7 +73,6 @@ def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -
         "eventSourceARN": "arn:aws:sqs:us-east-1:123456789012:once-Requests",
         "awsRegion": "us-east-1",
     }
-    attributes = json.loads(stand.cloud.deliveries()[0].input)[0]["attributes"]
     assert attributes["ApproximateReceiveCount"] == "1"
     assert attributes["SentTimestamp"] == attributes["ApproximateFirstReceiveTimestamp"] == now
     assert stand.messages("Requests") == []
@@ -128,11 +128,9 @@ def test_message_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(st
     large = "x" * 300_000
     send(stand, large)
     stand.cloud.settle()
-    assert [each.outcome for each in stand.cloud.deliveries()] == ["failed"]
     until_visible_again(stand, 3)
     assert stand.executions() == []
     assert [len(body) for body in bodies(stand, "Dead")] == [300_000]
-    assert [each.at for each in stand.cloud.deliveries()] == [stand.clock.now() - 180 + 60 * n for n in range(3)]
 
 
 @pytest.mark.aws(

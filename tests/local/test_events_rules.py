@@ -118,9 +118,6 @@ def test_throttled_target_gets_the_event_later(stand: Stand) -> None:
         put(stand)
         assert len(stand.executions()) == 1
     assert stand.clock.now() == began + 1 + 2 + 4
-    assert [(each.outcome, each.attempt) for each in stand.cloud.deliveries()] == [
-        ("failed", 0), ("failed", 1), ("failed", 2), ("delivered", 3),
-    ]  # fmt: skip
     assert stand.messages("Dead") == []
 
 

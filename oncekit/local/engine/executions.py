@@ -25,7 +25,6 @@ from moto.stepfunctions.exceptions import (
     ExecutionAlreadyExists,
     ExecutionDoesNotExist,
     InvalidExecutionInput,
-    ValidationException,
 )
 from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
@@ -55,11 +54,6 @@ class StateMachineTypeNotSupported(AWSError):
 
 
 def _check_input(text: str) -> None:
-    if len(text) > MAX_BYTES:
-        raise ValidationException(
-            "1 validation error detected: Value at 'input' failed to satisfy constraint: "
-            f"Member must have length less than or equal to {MAX_BYTES}"
-        )
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise InvalidExecutionInput(f"Invalid State Machine Execution Input: 'longer than {MAX_BYTES} bytes'")
     try:

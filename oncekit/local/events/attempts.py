@@ -6,10 +6,9 @@ can be repeated exactly.
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -21,8 +20,6 @@ from oncekit.local.events.targets import Targets, refusal_of
 from oncekit.local.permissions import ANYTHING, Caller
 
 LONGEST_PAUSE_SECONDS = 600.0
-KEPT = 10_000
-"""How many deliveries the list keeps; the newest ones stay."""
 
 
 @dataclass(frozen=True)
@@ -70,32 +67,29 @@ class Shipment:
     dead_letter: DeadLetter | None = None
     refusal: Refusal | None = None
     """Why there is nothing to send: the input could not be made."""
-    done: Callable[[Delivery], None] = field(default=lambda _delivery: None)
-    """Called with the last attempt."""
+    delivered: Callable[[], None] = lambda: None
+    """Called when the target has it."""
 
 
 class Attempts:
-    """Makes deliveries and keeps a list of them."""
+    """Makes deliveries."""
 
     def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, targets: Targets) -> None:
         self._clock = clock
         self._delivery_queue = delivery_queue
         self._targets = targets
-        self.made: collections.deque[Delivery] = collections.deque(maxlen=KEPT)
         self.fates: list[Fate] = []
 
     def ship(self, shipment: Shipment) -> None:
         """Deliver now; call it on the delivery queue's thread."""
-        delivery = replace(shipment.delivery, at=self._clock.now())
-        try:
-            delays = [] if shipment.refusal else list(self._fate(delivery))
-        except (Refusal, ClientError, BotoCoreError, OSError) as error:
-            self._refused(shipment, delivery, refusal_of(error))
-            return
         if shipment.refusal:
-            self._refused(shipment, delivery, shipment.refusal)
-        elif not delays:
-            self._finish(shipment, delivery, "lost")
+            self._refused(shipment, shipment.refusal)
+            return
+        try:
+            delays = self._fate(shipment.delivery)
+        except (Refusal, ClientError, BotoCoreError, OSError) as error:
+            self._refused(shipment, refusal_of(error))
+            return
         for delay in delays:
             if delay > 0:
                 self._delivery_queue.later(delay, lambda: self._send(shipment))
@@ -110,25 +104,21 @@ class Attempts:
         return delays
 
     def _send(self, shipment: Shipment) -> None:
-        delivery = replace(shipment.delivery, at=self._clock.now())
         try:
-            result = self._targets.send(shipment.target, delivery.input, delivery.name)
+            self._targets.send(shipment.target, shipment.delivery.input, shipment.delivery.name)
         except Refusal as refusal:
-            self._refused(shipment, delivery, refusal)
+            self._refused(shipment, refusal)
         else:
-            self._finish(shipment, delivery, "delivered", result)
+            shipment.delivered()
 
-    def _refused(self, shipment: Shipment, delivery: Delivery, refusal: Refusal) -> None:
+    def _refused(self, shipment: Shipment, refusal: Refusal) -> None:
+        delivery, letter = shipment.delivery, shipment.dead_letter
         pause = min(2.0**delivery.attempt, LONGEST_PAUSE_SECONDS)
-        born = shipment.delivery.at
-        condition = shipment.policy.exhausted(delivery.attempt, self._clock.now() + pause - born)
+        condition = shipment.policy.exhausted(delivery.attempt, self._clock.now() + pause - delivery.since)
         if refusal.again and condition is None:
-            self.made.append(replace(delivery, outcome="failed", result=str(refusal)))
-            again = replace(shipment, delivery=replace(shipment.delivery, attempt=delivery.attempt + 1))
+            again = replace(shipment, delivery=replace(delivery, attempt=delivery.attempt + 1))
             self._delivery_queue.later(pause, lambda: self.ship(again))
-            return
-        outcome = "failed" if delivery.kind == "pipe" else "dropped"
-        if (letter := shipment.dead_letter) is not None:
+        elif letter is not None:
             attributes = {
                 **letter.attributes,
                 "TARGET_ARN": str(shipment.target["Arn"]),
@@ -140,10 +130,3 @@ class Attempts:
                 attributes["EXHAUSTED_RETRY_CONDITION"] = condition
             with suppress(ClientError):  # a dead-letter queue that cannot be reached loses what it gets, on AWS, too
                 self._targets.put(letter.queue, letter.body, Caller(ANYTHING, delivery.name), attributes)
-                outcome = "dead-lettered"
-        self._finish(shipment, delivery, outcome, str(refusal))
-
-    def _finish(self, shipment: Shipment, delivery: Delivery, outcome: str, result: str = "") -> None:
-        delivery = replace(delivery, outcome=outcome, result=result)
-        self.made.append(delivery)
-        shipment.done(delivery)

@@ -45,14 +45,10 @@ class Delivery:
     target: str
     """ARN."""
     input: str
-    at: float
+    since: float
     """Epoch seconds of the cloud's clock."""
     attempt: int = 0
     """0 for the first, then retries."""
-    outcome: str = "pending"
-    """`delivered`, `lost`, `failed` (it is tried again, or the pipe's queue keeps it), `dead-lettered` or `dropped`."""
-    result: str = ""
-    """ARN of the execution, or id of the message; the error if it failed."""
 
 
 Fate = Callable[[Delivery], Sequence[float]]

@@ -9,7 +9,7 @@ from typing import Any
 from oncekit.local.clock import Clock
 from oncekit.local.events import pipes, queues, rules
 from oncekit.local.events.attempts import Attempts
-from oncekit.local.events.deliveries import Delivery, Event, Fate
+from oncekit.local.events.deliveries import Event, Fate
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import Schedule, ScheduleRuns
@@ -119,9 +119,6 @@ class Exchange:
         self._delivery_queue.check()
         return quiet
 
-    def deliveries(self) -> tuple[Delivery, ...]:
-        return tuple(self._attempts.made)
-
     @contextmanager
     def resetting(self) -> Iterator[Callable[[], None]]:
         """Drops deliveries in progress; events while this is open are not delivered, and schedules start again.
@@ -138,7 +135,6 @@ class Exchange:
             yield wait
         finally:
             wait()
-            self._attempts.made.clear()
             self._attempts.fates = []
             self._on = on
             self._schedule_runs.restart()

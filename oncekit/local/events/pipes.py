@@ -170,14 +170,11 @@ class Pipes:
             text = pipe.input_of(records)
         except Refusal as error:
             refusal = error
-
-        def done(delivery: Delivery) -> None:
-            if delivery.outcome == "delivered":
-                self._delete(pipe, records)
-
         delivery = Delivery("pipe", pipe.name, pipe.target, text, self._clock.now())
         target = {"Arn": pipe.target, "RoleArn": pipe.role}
-        self._ship(Shipment(delivery, target, ONE_ATTEMPT, refusal=refusal, done=done))
+        self._ship(
+            Shipment(delivery, target, ONE_ATTEMPT, refusal=refusal, delivered=lambda: self._delete(pipe, records))
+        )
 
     def _delete(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:
         """Delete messages; without the permission to they are received again."""

@@ -3,7 +3,7 @@
 A schedule runs for the first time one period after it was deployed or the local cloud was reset; on AWS it runs at
 once, unless there is a StartDate. In virtual time a run happens when time passes its moment; it does not make time
 move, which would never stop. FlexibleTimeWindow, placeholders in the Input and a dead-letter queue are ignored: a run
-happens at its exact time, and one that fails is among the deliveries.
+happens at its exact time.
 """
 
 from __future__ import annotations

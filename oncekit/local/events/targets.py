@@ -58,33 +58,28 @@ class Targets:
         self._clients = clients
         self._guard = guard
 
-    def send(self, target: Mapping[str, Any], text: str, sender: str) -> str:
-        """Give a target its input. Returns the execution's ARN or the message's id. Raises Refusal.
+    def send(self, target: Mapping[str, Any], text: str, sender: str) -> None:
+        """Give a target its input. Raises Refusal.
 
         A target without a RoleArn is a queue with a policy of its own, which is not looked at here.
         """
         arn = str(target["Arn"])
         caller = Caller(target.get("RoleArn"), sender)
         try:
-            if is_state_machine(arn):
-                self._guard.check(caller, "states", "StartExecution", {"stateMachineArn": arn})
-                return self.start(arn, text)
-            return self.put(arn, text, caller)
+            if not is_state_machine(arn):
+                self.put(arn, text, caller)
+                return
+            self._guard.check(caller, "states", "StartExecution", {"stateMachineArn": arn})
+            # EventBridge and its relatives name an execution themselves; none of their users can.
+            name = str(uuid.uuid4())
+            self._clients("stepfunctions").start_execution(stateMachineArn=arn, name=name, input=text)
         except (ClientError, BotoCoreError) as error:
             raise refusal_of(error) from error
 
-    def start(self, arn: str, text: str) -> str:
-        # EventBridge and its relatives name an execution themselves; none of their users can.
-        started = self._clients("stepfunctions").start_execution(
-            stateMachineArn=arn, name=str(uuid.uuid4()), input=text
-        )
-        return str(started["executionArn"])
-
-    def put(self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str] | None = None) -> str:
+    def put(self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str] | None = None) -> None:
         """Send a message to a queue. Raises ClientError."""
         sqs = self._clients("sqs")
         self._guard.check(caller, "sqs", "SendMessage", {"QueueUrl": arn.replace(":", "/")})
         url = sqs.get_queue_url(QueueName=arn.split(":")[5])["QueueUrl"]
         given = {name: {"DataType": "String", "StringValue": value} for name, value in (attributes or {}).items()}
-        sent = sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given)
-        return str(sent["MessageId"])
+        sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -28,22 +29,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile("".join({"*": ".*", "?": "."}.get(each, re.escape(each)) for each in pattern), re.DOTALL)
 
 
-def _equals(expected: str, value: str) -> bool:
-    return expected == value
-
-
-def _as_bool(expected: str, value: str) -> bool:
-    return expected.lower() == value.lower()
-
-
 _OPERATORS: Mapping[str, tuple[Callable[[str, str], bool], bool]] = {
-    "stringequals": (_equals, True),
-    "stringnotequals": (_equals, False),
+    "stringequals": (operator.eq, True),
+    "stringnotequals": (operator.eq, False),
     "stringlike": (matches, True),
     "stringnotlike": (matches, False),
     "arnequals": (matches, True),  # AWS: ArnEquals and ArnLike are the same
     "arnlike": (matches, True),
-    "bool": (_as_bool, True),
+    "bool": (lambda expected, value: expected.lower() == value.lower(), True),
 }
 
 
@@ -51,8 +44,8 @@ def holds(condition: Mapping[str, Mapping[str, Any]], context: Mapping[str, str 
     """Whether all parts of a condition hold; None when that hangs on a key or an operator that nobody here knows."""
     known = {**_COMMON, **{key.lower(): value for key, value in context.items()}}
     told = [
-        _part_holds(operator, key, _texts(expected), known)
-        for operator, parts in condition.items()
+        _part_holds(compared, key, _texts(expected), known)
+        for compared, parts in condition.items()
         for key, expected in parts.items()
     ]
     if False in told:
@@ -60,9 +53,9 @@ def holds(condition: Mapping[str, Mapping[str, Any]], context: Mapping[str, str 
     return None if None in told else True
 
 
-def _part_holds(operator: str, key: str, expected: list[str], known: Mapping[str, str | None]) -> bool | None:
+def _part_holds(compared: str, key: str, expected: list[str], known: Mapping[str, str | None]) -> bool | None:
     # A key has one value here, so that for any value is for all values.
-    name = operator.lower().removeprefix("foranyvalue:").removeprefix("forallvalues:").removesuffix("ifexists")
+    name = compared.lower().removeprefix("foranyvalue:").removeprefix("forallvalues:").removesuffix("ifexists")
     if key.lower() not in known or name not in {*_OPERATORS, "null"}:
         return None
     value = known[key.lower()]
@@ -71,7 +64,7 @@ def _part_holds(operator: str, key: str, expected: list[str], known: Mapping[str
     alike, wanted = _OPERATORS[name]
     # AWS: a key that is not there matches nothing, so that only a negated operator holds; for all of no values holds.
     if value is None:
-        return operator.lower().endswith("ifexists") or operator.lower().startswith("forallvalues:") or not wanted
+        return compared.lower().endswith("ifexists") or compared.lower().startswith("forallvalues:") or not wanted
     return any(alike(each, value) for each in expected) is wanted
 
 

@@ -51,17 +51,13 @@ class HttpGuard:
         service = signed.service
         asked = asked_for(service, environ)
         if asked is None:
-            return _refused(service, environ)
+            why = "the local cloud refuses what it cannot hold against the caller's role: botocore knows no such operation"
+            return in_protocol(service, environ, client_error("AccessDenied", why, "unknown", 403))
         try:
             self._guard.check(caller, service, asked.operation, asked.parameters)
         except ClientError as error:
             return in_protocol(service, environ, error)
         return None
-
-
-def _refused(service: str, environ: Environ) -> Response:
-    message = "the local cloud refuses what it cannot hold against the caller's role: botocore knows no such operation"
-    return in_protocol(service, environ, client_error("AccessDenied", message, "unknown", 403))
 
 
 def asked_for(service: str, environ: Environ) -> Asked | None:

@@ -94,9 +94,12 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
         if role.type != "AWS::IAM::Role":
             continue
         policies = [
-            *((f"{logical_id}.{each.get('PolicyName', '')}", each["PolicyDocument"]) for each in _policies_in(role)),
+            *(
+                (f"{logical_id}.{each.get('PolicyName', '')}", each["PolicyDocument"])
+                for each in role.properties.get("Policies", [])
+            ),
             *((policy, document) for names, policy, document in beside if role.ref in names),
-            *(documents.get(arn) or _of_aws(arn) for arn in _policies_named_by(role)),
+            *(documents.get(arn) or _of_aws(arn) for arn in map(str, role.properties.get("ManagedPolicyArns", []))),
         ]
         unknown = [name for name, document in policies if document is None or _says_not(document)]
         if unknown:
@@ -128,15 +131,6 @@ def _owner(role: str, resources: Mapping[str, Deployed]) -> str | None:
     """SAM makes the role `XRole` of a function or state machine X that has Policies in place of a role."""
     owner = role.removesuffix("Role")
     return owner if owner in resources and resources[owner].type in _OF_SAM else None
-
-
-def _policies_in(role: Deployed) -> list[Mapping[str, Any]]:
-    policies: list[Mapping[str, Any]] = role.properties.get("Policies", [])
-    return policies
-
-
-def _policies_named_by(role: Deployed) -> list[str]:
-    return [str(arn) for arn in role.properties.get("ManagedPolicyArns", [])]
 
 
 def _attached(resources: Mapping[str, Deployed]) -> Iterator[tuple[list[str], str, Mapping[str, Any]]]:
