@@ -51,7 +51,7 @@ class HttpGuard:
         service = signed.service
         asked = asked_for(service, environ)
         if asked is None:
-            why = "the local cloud refuses what it cannot hold against the caller's role: botocore knows no such operation"
+            why = "the local cloud cannot hold this against the caller's role: botocore knows no such operation"
             return in_protocol(service, environ, client_error("AccessDenied", why, "unknown", 403))
         try:
             self._guard.check(caller, service, asked.operation, asked.parameters)
