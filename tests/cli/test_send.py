@@ -13,7 +13,7 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 from operating import ID, Operator
 
-from oncekit.cli.deployed import ends
+from oncekit.cli.deployed.send import synchronous
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import exit_code
 
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def no_real_pauses(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oncekit.cli.deployed.ends.time.sleep", lambda _: operator.cloud.settle())
+    monkeypatch.setattr("oncekit.cli.deployed.send.time.sleep", lambda _: operator.cloud.settle())
 
 
 def event(operator: Operator, **other: Any) -> str:
@@ -64,7 +64,7 @@ def test_send_ends_with_the_code_of_what_it_waited_for(operator: Operator) -> No
 
 def test_send_does_not_wait_for_ever(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr("oncekit.cli.deployed.ends.time.sleep", pauses.append)
+    monkeypatch.setattr("oncekit.cli.deployed.send.time.sleep", pauses.append)
     with operator.holding("ExecuteBusinessLogic"):
         done = operator.once(*sent(operator, "--timeout", "20"))
     assert done.code == 3 and "still without an end after 20 s" in done.err
@@ -191,7 +191,7 @@ def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.M
 
     told: list[tuple[float, dict[str, int], bool]] = []
     stack = Stack("shop", {"StateMachineArn": "m", "FastStateMachineArn": "f"}, {}, Session())
-    [late] = ends.synchronous(stack, "{}", 1, 600)
+    [late] = synchronous(stack, "{}", 1, 600)
     assert sent == ["f"] and "`once show ID` tells" in str(late)
     assert told == [(330, {"total_max_attempts": 1}, True)], "as long as AWS lets it live, and its answer takes"
 

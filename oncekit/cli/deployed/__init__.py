@@ -9,5 +9,5 @@ A command is a module of its name, with its options and what it prints. What the
     executions.py           owners, and the path that one took; attempts.py finds what each attempt logged
     kept.py, rejected.py    where a stack keeps a request; refused ones: listed, started again, deleted
     facts.py, forget.py     all that is known of an id; all that is kept of it, removed
-    ways.py, ends.py        ways to send a request, and how it ended
+    ways.py                 ways to send a request
 """

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import ends, ways
+from oncekit.cli.deployed import ways
 from oncekit.cli.deployed.on_stack import CONFLICT, answered, on_stack
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, chosen_lane, lane_to_start
-from oncekit.cli.outcomes import COLOURS, exit_code, mark_of
+from oncekit.cli.outcomes import COLOURS, exit_code, mark_of, message_in
 from oncekit.cli.terminal import say
 from oncekit.cli.user_files import read_event, where
 from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST, MACHINES, Lane
+from oncekit.local.quotas import EXPRESS_SECONDS
 from oncekit.problem import Problem
+
+FIRST_LOOK, LAST_LOOK = 0.2, 5.0
+"""Seconds between looks: DescribeExecution is limited to some ten a second, for everybody in the account."""
+AT_ONCE = 16
+"""Starts that wait for their answers at the same time."""
+TO_ANSWER = 30
+"""Seconds more than AWS lets an Express execution live."""
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
 Via = Annotated[
@@ -31,6 +42,21 @@ Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end of each exe
 Timeout = Annotated[
     int, typer.Option("--timeout", metavar="SECONDS", min=1, help="With --wait: how long to wait for each at most.")
 ]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An outcome: a disposition or an error; `result` is JSON text, `message` why it failed."""
+
+    of: str
+    outcome: str
+    result: str | None = None
+    result_ref: dict[str, Any] | None = None
+    message: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        told = asdict(self) | {"result": json.loads(self.result) if self.result is not None else None}
+        return {"resultRef" if name == "result_ref" else name: value for name, value in told.items()}
 
 
 def send(
@@ -79,13 +105,13 @@ def send(
 
 def _wait(stack: Stack, request: str, lane: Lane, times: int, seconds: int, as_json: bool) -> int:
     if lane == FAST:
-        looked = ends.synchronous(stack, request, times, seconds)
-        sent = [each.of for each in looked if isinstance(each, ends.Ended)]
+        looked = synchronous(stack, request, times, seconds)
+        sent = [each.of for each in looked if isinstance(each, Ended)]
         done = _about(request, {"via": ways.DIRECT, "to": stack.outputs[MACHINES[FAST]], "sent": sent}, as_json)
     else:
         done = _about(request, ways.send(stack, request, ways.DIRECT, times), as_json)
-        looked = [ends.execution_end(stack, arn, seconds) for arn in done["sent"]]
-    ended = [each for each in looked if isinstance(each, ends.Ended)]
+        looked = [_execution_end(stack, arn, seconds) for arn in done["sent"]]
+    ended = [each for each in looked if isinstance(each, Ended)]
     late = [each for each in looked if isinstance(each, str)]
     for each in late:
         _tell(f"once: {each}")
@@ -112,7 +138,7 @@ def _tell(text: str) -> None:
     Paper(error=True).paragraph(text)
 
 
-def _print(ended: Sequence[ends.Ended]) -> None:
+def _print(ended: Sequence[Ended]) -> None:
     from oncekit.cli.paper import Paper
 
     marks = [mark_of(each.outcome) for each in ended]
@@ -122,7 +148,72 @@ def _print(ended: Sequence[ends.Ended]) -> None:
     )
 
 
-def _result(ended: ends.Ended) -> str:
+def _result(ended: Ended) -> str:
     if ended.result_ref is None:
         return ended.result or ""
     return "in S3: " + json.dumps(ended.result_ref)
+
+
+# ---- how executions ended ----
+
+
+def _execution_end(stack: Stack, arn: str, seconds: float) -> Ended | str:
+    """How an execution of the operation machine ended, or that it has no end after these seconds."""
+    from botocore.exceptions import ClientError
+
+    client = stack.client("stepfunctions")
+    waited, pause = 0.0, FIRST_LOOK
+    while True:
+        try:
+            described = client.describe_execution(executionArn=arn)
+            if described["status"] != "RUNNING":
+                return _ended(described)
+        except ClientError as refused:  # AWS may describe what was started just now a little later
+            if refused.response["Error"]["Code"] != "ExecutionDoesNotExist":
+                raise
+        if waited >= seconds:
+            return f"{arn}: still without an end after {seconds:g} s; it goes on by itself"
+        time.sleep(pause)
+        waited, pause = waited + pause, min(pause * 1.5, LAST_LOOK)
+
+
+def _ended(described: Mapping[str, Any]) -> Ended:
+    """The end that DescribeExecution or StartSyncExecution tells."""
+    arn, status = described["executionArn"], described["status"]
+    if status != "SUCCEEDED":
+        return Ended(arn, described.get("error") or status, message=message_in(described.get("cause")))
+    output = json.loads(described["output"])
+    return Ended(arn, output["disposition"], output.get("result"), output.get("resultRef"))
+
+
+def synchronous(stack: Stack, request: str, times: int, seconds: float) -> list[Ended | str]:
+    """How each execution of the fast lane ended, or that there was no answer after these seconds.
+
+    Of the machine, not of its alias: that StartSyncExecution takes an alias, AWS's reference does not say.
+    """
+    machine = stack.outputs[MACHINES[FAST]]
+    client = _client(stack, seconds)
+
+    def start(_: int) -> Ended | str:
+        from botocore.exceptions import ReadTimeoutError
+
+        try:
+            return _ended(client.start_sync_execution(stateMachineArn=machine, input=request))
+        except ReadTimeoutError:
+            return f"no answer after {seconds:g} s; the execution may still be at work: `once show ID` tells"
+
+    with ThreadPoolExecutor(min(times, AT_ONCE)) as pool:
+        return list(pool.map(start, range(times)))
+
+
+def _client(stack: Stack, seconds: float) -> Any:
+    """One that waits that long, and never sends a start twice: each would be an execution of its own."""
+    from botocore.config import Config
+
+    way = Config(
+        read_timeout=min(seconds, EXPRESS_SECONDS + TO_ANSWER),
+        retries={"total_max_attempts": 1},
+        inject_host_prefix=not stack.is_local,  # there is no host of the name sync-...
+        max_pool_connections=AT_ONCE,
+    )
+    return stack.session.client("stepfunctions", endpoint_url=stack.endpoint_url, config=way)

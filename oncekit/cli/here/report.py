@@ -27,13 +27,10 @@ STARTERS = ("first", "recover", "replay")
 
 
 def shown_name(arn: str) -> str:
-    """The beginning of a name; of one that says who started the execution, that, and the beginning of its hash, and of
-    one of recovery the fence, but not the time at its end.
-    """
+    """The beginning of a name; of one that says who started the execution, that, and the beginning of its hash."""
     name = arn.split(":")[7]  # what follows in the ARN of an Express execution is the run
     starter, _, rest = name.partition("-")
-    parts = rest.split("-")
-    return "-".join([starter, parts[0][:SHOWN], *parts[1:-1]]) if starter in STARTERS else name[:SHOWN]
+    return f"{starter}-{rest[:SHOWN]}" if starter in STARTERS else name[:SHOWN]
 
 
 def mark(execution: Execution) -> str:
