@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND = [sys.executable, "-c", "from oncekit.cli.main import main; main()", "up", "--port", "0", "--http-port", "0"]
+PORTS = [argument for name in ("--port", "--http-port", "--console-port") for argument in (name, "0")]
+COMMAND = [sys.executable, "-c", "from oncekit.cli.main import main; main()", "up", *PORTS]
 IS_UP_S = 60
 ENDS_S = 20
 """How long a test waits at most: a busy machine is no verdict."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from oncekit.local.lanes import FULL, MACHINES, Lane
+from oncekit.local.lanes import FAST, FULL, Lane
 from oncekit.problem import Problem
 
 Template = Annotated[
@@ -36,11 +36,10 @@ Refusal = Annotated[
     ),
 ]
 LaneOption = Annotated[
-    str | None,
+    Lane | None,
     typer.Option(
         "--lane",
         metavar="LANE",
-        autocompletion=lambda: list(MACHINES),
         help="The state machine to start: fast (Express) or full (Standard).  [default: the parameter Lane]",
     ),
 ]
@@ -54,16 +53,9 @@ Parameters = Annotated[
 ]
 
 
-def chosen_lane(given: str | None) -> Lane | None:
-    """What --lane says. Raises Problem for a lane that there is not."""
-    if given is None or given in MACHINES:
-        return given
-    raise Problem(f"--lane {given}: there are {', '.join(MACHINES)}")
-
-
 def lane_to_start(given: Lane | None, parameters: Mapping[str, str]) -> Lane:
     """The lane of --lane, or else the one that the triggers start."""
-    return given or chosen_lane(parameters.get("Lane")) or FULL
+    return given or (FAST if parameters.get("Lane") == FAST else FULL)
 
 
 def values_of(options: Sequence[str] | None) -> dict[str, str]:

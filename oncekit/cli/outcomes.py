@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 ANSWERED = ("EXECUTED", "REPLAYED", "COMPLETED")
 """With its result: what an execution tells, or a record."""
-IN_PROGRESS = "IN_PROGRESS"
+IN_PROGRESS, RUNNING = "IN_PROGRESS", "RUNNING"
+"""Without a result yet: what is told of an operation, and of an execution that nobody waits for any longer."""
 CONFLICTS = ("OperationInProgress", "PayloadMismatch")
 COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
-_MARKS = {"EXECUTED": "✓", "COMPLETED": "✓", "REPLAYED": "↻", "IN_PROGRESS": "↻"}
+_MARKS = {"EXECUTED": "✓", "COMPLETED": "✓", "REPLAYED": "↻", "IN_PROGRESS": "↻", "RUNNING": "↻"}
 
 
 def mark_of(outcome: str) -> str:
@@ -20,7 +21,7 @@ def mark_of(outcome: str) -> str:
 
 def code_of(outcome: str) -> int:
     """The exit code of one outcome."""
-    return 0 if outcome in ANSWERED else 3 if outcome in (*CONFLICTS, IN_PROGRESS) else 1
+    return 0 if outcome in ANSWERED else 3 if outcome in (*CONFLICTS, IN_PROGRESS, RUNNING) else 1
 
 
 def exit_code(ended: Iterable[tuple[str, str]]) -> int:

@@ -22,9 +22,6 @@ import typer
 
 from oncekit.console.visible import visible
 
-__all__ = ["Entry", "Stream", "ask", "guard", "say", "say_json", "short", "tell", "text_of", "through", "visible"]
-
-
 READER_GONE = 141
 """The exit code; as a shell says it of any program whose reader ended: 128 and the number of SIGPIPE."""
 

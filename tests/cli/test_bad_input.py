@@ -24,7 +24,6 @@ NONE = "default#told#none"
         (["resolve", ID, "--result", "-"], "standard input"),
         (["send", "/no/such/file"], "/no/such/file"),
         (["send", "-"], "standard input"),
-        (["ls", "--status", "DONE"], "DONE"),
         (["ls", "--overdue", "--status", "QUARANTINED"], "--overdue"),
         (["ls", "--stack", "other"], "other"),
         (["ls", "--profile", "nobody"], "nobody"),

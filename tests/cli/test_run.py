@@ -121,7 +121,7 @@ def test_execution_has_one_name_wherever_it_is_shown(cloud: LocalCloud, here: Ca
 @pytest.mark.parametrize(
     ("arguments", "stdin", "words"),
     [
-        (["events/charge-payment.json", "--lane", "slow"], "", ["--lane slow", "full", "fast"]),
+        (["events/charge-payment.json", "--lane", "slow"], "", ["--lane", "slow", "full", "fast"]),
         (["no-such-file.json"], "", ["no-such-file.json", "No such file"]),
         (["-"], "{not json", ["not JSON", "line 1"]),
         (["events/charge-payment.json", "--template", "nowhere.yaml"], "", ["nowhere.yaml"]),

@@ -67,7 +67,7 @@ def test_send_does_not_wait_for_ever(operator: Operator, monkeypatch: pytest.Mon
     monkeypatch.setattr("oncekit.cli.deployed.send.time.sleep", pauses.append)
     with operator.holding("ExecuteBusinessLogic"):
         done = operator.once(*sent(operator, "--timeout", "20"))
-    assert done.code == 3 and "still without an end after 20 s" in done.err
+    assert done.code == 3 and "still without an end after 20 s" in done.out
     assert 20 <= sum(pauses) < 26
 
 
@@ -135,13 +135,9 @@ def test_direct_start_is_in_the_lane_that_is_named_or_else_the_triggers_lane(
     assert answer["to"] == operator.cloud.outputs[{"express": "FastStateMachineArn"}.get(kind, "StateMachineArn")]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [(["--lane", "slow"], "--lane slow: there are full, fast"), (["--lane", "fast", "--via", "sqs"], "parameter Lane")],
-)
-def test_send_refuses_a_lane_that_it_cannot_choose(operator: Operator, options: list[str], words: str) -> None:
-    done = operator.once("send", event(operator), *options)
-    assert done.code == 2 and words in done.err
+def test_send_refuses_a_lane_that_it_cannot_choose(operator: Operator) -> None:
+    done = operator.once("send", event(operator), "--lane", "fast", "--via", "sqs")
+    assert done.code == 2 and "parameter Lane" in done.err
 
 
 # ---- what it prints ----
@@ -192,7 +188,7 @@ def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.M
     told: list[tuple[float, dict[str, int], bool]] = []
     stack = Stack("shop", {"StateMachineArn": "m", "FastStateMachineArn": "f"}, {}, Session())
     [late] = synchronous(stack, "{}", 1, 600)
-    assert sent == ["f"] and "`once show ID` tells" in str(late)
+    assert sent == ["f"] and "`once show ID` tells" in str(late.message)
     assert told == [(330, {"total_max_attempts": 1}, True)], "as long as AWS lets it live, and its answer takes"
 
 

@@ -16,7 +16,8 @@ from operating import ID, Operator, put
 from rich.cells import cell_len
 
 from oncekit.cli.paper import LEAST, Paper
-from oncekit.cli.terminal import Entry, guard, say, tell, visible
+from oncekit.cli.terminal import Entry, guard, say, tell
+from oncekit.console.visible import visible
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[
     """The attempts of an operation that left a trace, the oldest first: {attempt, requestId, stream,
     lines: [{at, text}]}. `attempt` is None where no line of the library told the number.
     """
-    log = _Log(stack.client("logs"), group, max(0, begin_of(record, run) - DAY_MS))
+    log = _Log(stack.client("logs"), group, max(0, _begin_of(record) - DAY_MS))
     try:
         numbers = log.told_by_the_library(record["id"])
         for each in _request_ids(record, run):
@@ -71,27 +71,24 @@ def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[
         return []
 
 
-def everything_at_that_time(group: str, record: Record, run: Run | None) -> str:
+def everything_at_that_time(group: str, record: Record) -> str:
     """The command that shows all that the function logged while the operation was at work."""
     end = _ms(record.get("finishedAt"))
     until = "" if end is None else f" --end-time {end + CLOCKS_MS}"
-    begin = begin_of(record, run)
-    return f"aws logs filter-log-events --log-group-name {quote(group)} --start-time {begin}{until}"
+    return f"aws logs filter-log-events --log-group-name {quote(group)} --start-time {_begin_of(record)}{until}"
 
 
-def begin_of(record: Record, run: Run | None) -> int:
+def _begin_of(record: Record) -> int:
     """In epoch ms, since when an operation may have been at work."""
-    times = [_ms(record["acquiredAt"]), _ms(run and run.started_at)]
-    begin = min((each for each in times if each is not None), default=0)
+    begin = _ms(record["acquiredAt"]) or 0
     return max(0, begin - (EARLIER_MS if record["fence"] > 1 else CLOCKS_MS))
 
 
 def _ms(told: object) -> int | None:
     try:
-        at = told if isinstance(told, datetime.datetime) else datetime.datetime.fromisoformat(str(told))
+        return int(datetime.datetime.fromisoformat(str(told)).timestamp() * 1000)
     except ValueError:  # a function may have written any text
         return None
-    return int((at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp() * 1000)
 
 
 def _request_ids(record: Record, run: Run | None) -> Iterator[str]:

@@ -88,7 +88,7 @@ def _logged(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
     told: dict[str, Any] = {"logGroup": None, "attempts": [], "notFound": record["attempts"], "logCommand": None}
     try:
         if (group := attempts.log_group(stack, record["id"])) is not None:
-            told |= {"logGroup": group, "logCommand": attempts.everything_at_that_time(group, record, run)}
+            told |= {"logGroup": group, "logCommand": attempts.everything_at_that_time(group, record)}
             found = attempts.attempts(stack, group, record, run)
             told |= {"attempts": found, "notFound": max(0, record["attempts"] - len(found))}
     except ClientError as error:  # who may read records need not be let into logs

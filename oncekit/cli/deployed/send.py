@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from oncekit.cli.deployed import ways
-from oncekit.cli.deployed.on_stack import CONFLICT, answered, on_stack
+from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, chosen_lane, lane_to_start
-from oncekit.cli.outcomes import COLOURS, exit_code, mark_of, message_in
+from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, lane_to_start
+from oncekit.cli.outcomes import COLOURS, RUNNING, exit_code, mark_of, message_in
 from oncekit.cli.terminal import say
 from oncekit.cli.user_files import read_event, where
 from oncekit.console.requests import id_in
@@ -33,10 +33,7 @@ TO_ANSWER = 30
 """Seconds more than AWS lets an Express execution live."""
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
-Via = Annotated[
-    str,
-    typer.Option("--via", metavar="WAY", autocompletion=lambda: ways.WAYS, help="eventbridge, sqs or direct."),
-]
+Via = Annotated[ways.Way, typer.Option("--via", metavar="WAY", help="eventbridge, sqs or direct.")]
 Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N more times.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end of each execution, and show its result.")]
 Timeout = Annotated[
@@ -46,9 +43,9 @@ Timeout = Annotated[
 
 @dataclass(frozen=True)
 class Ended:
-    """An outcome: a disposition or an error; `result` is JSON text, `message` why it failed."""
+    """An outcome: a disposition, an error, or RUNNING; `result` is JSON text, `message` why there is none."""
 
-    of: str
+    of: str | None
     outcome: str
     result: str | None = None
     result_ref: dict[str, Any] | None = None
@@ -88,15 +85,13 @@ def send(
 
     JSON: {id, via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """
-    if via not in ways.WAYS:
-        raise Problem(f"--via {via}: there are {', '.join(ways.WAYS)}")
     if lane and via != ways.DIRECT:
         raise Problem(f"--lane: the stack's parameter Lane says where --via {via} starts; leave out one of the two")
     if wait and via != ways.DIRECT:
         raise Problem(f"--wait: it is for direct starts; leave out --via {via}, or ask `once show ID` later")
-    wanted, request = chosen_lane(lane), read_event(event)
+    request = read_event(event)
     with on_stack(Place(stack, profile, region), where(event)) as there:
-        start_in = lane_to_start(wanted, there.parameters)
+        start_in = lane_to_start(lane, there.parameters)
         if wait:
             return _wait(there, request, start_in, 1 + duplicates, timeout, as_json)
         done = _about(request, ways.send(there, request, via, 1 + duplicates, start_in), as_json)
@@ -105,21 +100,16 @@ def send(
 
 def _wait(stack: Stack, request: str, lane: Lane, times: int, seconds: int, as_json: bool) -> int:
     if lane == FAST:
-        looked = synchronous(stack, request, times, seconds)
-        sent = [each.of for each in looked if isinstance(each, Ended)]
+        ended = synchronous(stack, request, times, seconds)
+        sent = [each.of for each in ended if each.of]
         done = _about(request, {"via": ways.DIRECT, "to": stack.outputs[MACHINES[FAST]], "sent": sent}, as_json)
     else:
         done = _about(request, ways.send(stack, request, ways.DIRECT, times), as_json)
-        looked = [_execution_end(stack, arn, seconds) for arn in done["sent"]]
-    ended = [each for each in looked if isinstance(each, Ended)]
-    late = [each for each in looked if isinstance(each, str)]
-    for each in late:
-        _tell(f"once: {each}")
-    if not as_json and ended:
+        ended = [_execution_end(stack, arn, seconds) for arn in done["sent"]]
+    if not as_json:
         _print(ended)
     answered({**done, "ended": [each.as_json() for each in ended]}, as_json)
-    code = exit_code((str(done["id"]), each.outcome) for each in ended)
-    return code or (CONFLICT if late else 0)
+    return exit_code((str(done["id"]), each.outcome) for each in ended)
 
 
 def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
@@ -157,7 +147,7 @@ def _result(ended: Ended) -> str:
 # ---- how executions ended ----
 
 
-def _execution_end(stack: Stack, arn: str, seconds: float) -> Ended | str:
+def _execution_end(stack: Stack, arn: str, seconds: float) -> Ended:
     """How an execution of the operation machine ended, or that it has no end after these seconds."""
     from botocore.exceptions import ClientError
 
@@ -172,7 +162,7 @@ def _execution_end(stack: Stack, arn: str, seconds: float) -> Ended | str:
             if refused.response["Error"]["Code"] != "ExecutionDoesNotExist":
                 raise
         if waited >= seconds:
-            return f"{arn}: still without an end after {seconds:g} s; it goes on by itself"
+            return Ended(arn, RUNNING, message=f"still without an end after {seconds:g} s; it goes on by itself")
         time.sleep(pause)
         waited, pause = waited + pause, min(pause * 1.5, LAST_LOOK)
 
@@ -186,7 +176,7 @@ def _ended(described: Mapping[str, Any]) -> Ended:
     return Ended(arn, output["disposition"], output.get("result"), output.get("resultRef"))
 
 
-def synchronous(stack: Stack, request: str, times: int, seconds: float) -> list[Ended | str]:
+def synchronous(stack: Stack, request: str, times: int, seconds: float) -> list[Ended]:
     """How each execution of the fast lane ended, or that there was no answer after these seconds.
 
     Of the machine, not of its alias: that StartSyncExecution takes an alias, AWS's reference does not say.
@@ -194,13 +184,14 @@ def synchronous(stack: Stack, request: str, times: int, seconds: float) -> list[
     machine = stack.outputs[MACHINES[FAST]]
     client = _client(stack, seconds)
 
-    def start(_: int) -> Ended | str:
+    def start(_: int) -> Ended:
         from botocore.exceptions import ReadTimeoutError
 
         try:
             return _ended(client.start_sync_execution(stateMachineArn=machine, input=request))
         except ReadTimeoutError:
-            return f"no answer after {seconds:g} s; the execution may still be at work: `once show ID` tells"
+            told = f"no answer after {seconds:g} s; it may still be at work: `once show ID` tells"
+            return Ended(None, RUNNING, message=told)
 
     with ThreadPoolExecutor(min(times, AT_ONCE)) as pool:
         return list(pool.map(start, range(times)))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FULL, MACHINES, Lane
 from oncekit.problem import Problem
 
-DIRECT = "direct"
+Way = Literal["eventbridge", "sqs", "direct"]
+DIRECT: Way = "direct"
 TRIGGERS = {"eventbridge": ("EventBusName", "EventBusName=own"), "sqs": ("RequestQueueUrl", "QueueTrigger=true")}
 """By way the output that it needs, and the parameter that switches it on."""
-WAYS = (*TRIGGERS, DIRECT)
 DETAIL_TYPE = "OperationRequested"
 SOURCE = "once.send"
 

@@ -30,28 +30,20 @@ if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
 
-PORT = 4600
-"""Of the console, where it is free and no other one is given."""
 MOST_REFUSED = 100
 """Refused requests that the page shows, the oldest: each is a read, and may be a look at a record."""
 
 
 @contextmanager
-def console_of(cloud: LocalCloud, folder: Path, port: int | None = None) -> Iterator[str]:
+def console_of(cloud: LocalCloud, folder: Path, port: int) -> Iterator[str]:
     """Serve the console while this is open; its address, with the key to it. `folder` has `events/`."""
     from oncekit.console.local_source import LocalSource
     from oncekit.console.server.app import ConsoleServer
-    from oncekit.local.loopback import PortInUseError
 
     source, actions = LocalSource(cloud), LocalActions(cloud, folder)
     with source.watching():
         with clear_errors():
-            try:
-                server = ConsoleServer(source, actions, PORT if port is None else port)
-            except PortInUseError:
-                if port is not None:
-                    raise
-                server = ConsoleServer(source, actions)
+            server = ConsoleServer(source, actions, port)
         try:
             yield server.address
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -52,7 +52,7 @@ Example = Annotated[
     typer.Option("--example", metavar="FILE", help="An event, the body of a message, or a payload; the test sends it."),
 ]
 Gets = Annotated[
-    str | None,
+    Literal["request", "payload"] | None,
     typer.Option(
         "--gets",
         metavar="request|payload",
@@ -60,7 +60,7 @@ Gets = Annotated[
     ),
 ]
 OnCrash = Annotated[
-    str | None,
+    Literal["retry", "quarantine"] | None,
     typer.Option("--on-crash", metavar="retry|quarantine", help="What its events ask for when the function crashes."),
 ]
 Replace = Annotated[
@@ -92,10 +92,6 @@ def new(
     --from-rule, --from-queue and --http add resources that turn existing events and messages into its requests. With
     --replace, an operation gets other ones, or none; its function, with its permissions, and its alarms stay.
     """
-    if gets not in (None, "request", "payload"):
-        raise Problem(f"--gets {gets}: it is request or payload")
-    if on_crash not in (None, "retry", "quarantine"):
-        raise Problem(f"--on-crash {on_crash}: it is retry or quarantine")
     if step and (function is not None or replace):
         raise Problem(
             f"--step is for a new function; the one of {'--replace' if replace else '--function'} has its own code"

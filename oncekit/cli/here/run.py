@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.options import Json, LaneOption, Parameters, Template, chosen_lane, lane_to_start, values_of
+from oncekit.cli.options import Json, LaneOption, Parameters, Template, lane_to_start, values_of
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.output import printed
 from oncekit.cli.template import find_event, find_template
@@ -49,12 +49,12 @@ def run(
 
     JSON: {executions: [...], summaries: {id: text}, sideEffects: {businessLogicStarts, tables}}.
     """
-    path, wanted = find_template(template), chosen_lane(lane)
+    path = find_template(template)
     requests = [text for event in events for text in [read_event(find_event(event, path))] * times]
     from oncekit.local import VirtualClock
 
     with local_cloud(path, VirtualClock(), parameters=values_of(parameter)) as cloud:
-        to_start = lane_to_start(wanted, cloud.parameters)
+        to_start = lane_to_start(lane, cloud.parameters)
         with ExitStack() as at_once:
             if concurrently:  # virtual time stands still until all are started
                 cloud.clock.enter()

@@ -41,26 +41,20 @@ Port = Annotated[
     int,
     typer.Option("--port", metavar="PORT", min=0, max=65535, help="The port of AWS_ENDPOINT_URL; 0 takes a free one."),
 ]
-ConsolePort = Annotated[
-    int | None,
-    typer.Option(
-        "--console-port",
-        metavar="PORT",
-        min=0,
-        max=65535,
-        help="The port of the console; by default 4600, or a free one if that is taken.",
-    ),
-]
 HttpPort = Annotated[
     int,
     typer.Option("--http-port", metavar="PORT", min=0, max=65535, help="The port of the HTTP API; 0 takes a free one."),
+]
+ConsolePort = Annotated[
+    int,
+    typer.Option("--console-port", metavar="PORT", min=0, max=65535, help="The port of the page; 0 takes a free one."),
 ]
 
 
 def up(
     port: Port = 4599,
     http_port: HttpPort = 4601,
-    console_port: ConsolePort = None,
+    console_port: ConsolePort = 4600,
     parameter: Parameters = None,
     template: Template = None,
 ) -> int:
