@@ -55,6 +55,19 @@ def test_retry_starts_those_that_can_succeed_and_none_that_is_refused_again(oper
     assert [each["error"] for each in operator.cloud.rejected()] == ["InvalidRequest"]
 
 
+def test_old_ones_that_cannot_start_do_not_hide_a_newer_one(operator: Operator) -> None:
+    for name in ("a", "b"):
+        operator.keep_refused(name, "InvalidRequest", input=operator.request() | {"payload": 1})
+    for name in ("x", "y"):
+        unavailable(operator, name, input=operator.request() | {"idempotencyKey": name})
+    assert operator.once(*LS, "--limit", "2", "--json").answer["isComplete"] is False
+    assert "There are more: raise --limit, or give --error NAME.\n" in operator.once(*LS, "--limit", "2").out
+    first = operator.once(*RETRY, "--limit", "1", "--json").answer
+    assert ([each["outcome"] for each in first["requests"]][2:], first["isComplete"]) == (["STARTED"], False)
+    last = operator.once(*RETRY, "--limit", "1").out
+    assert "default#told#y" in last and "STARTED" in last and "There are more" not in last
+
+
 def test_retry_of_an_id_starts_its_refused_request_only(operator: Operator) -> None:
     unavailable(operator)
     unavailable(operator, "y", input=operator.request() | {"idempotencyKey": "other"})

@@ -55,7 +55,8 @@ def ls(
     With --rejected, the requests that were refused and are kept, the oldest first: CAN_START, REFUSED_AGAIN (with the
     reason), NO_INPUT (the request could not be kept) or UNREADABLE (it is no refused request of Once).
 
-    JSON: {operations: [...], isComplete}; of refused requests {requests: [...]}, as `once retry` has them.
+    JSON: {operations: [...], isComplete}; of refused requests {requests: [...], isComplete}, as `once retry` has
+    them.
     """
     if overdue and status == "QUARANTINED":
         raise Problem("--overdue: only what is IN_PROGRESS has a lease; leave out --status")

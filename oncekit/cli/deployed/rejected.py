@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal
 
 from oncekit.cli.deployed.listing import LONGEST_ID, age
@@ -22,8 +21,6 @@ from oncekit.problem import Problem
 
 PREFIX = "rejected/"
 _TIME = re.compile(rf"{PREFIX}(\d{{4}}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)")
-MOST = 1000
-"""Requests that are handled at once where nobody says how many."""
 CAN_START, STARTED, DELETED = "CAN_START", "STARTED", "DELETED"
 REFUSED_AGAIN, NO_INPUT, UNREADABLE = "REFUSED_AGAIN", "NO_INPUT", "UNREADABLE"
 MARKS = {STARTED: "✓", CAN_START: "↻", DELETED: "✓"}
@@ -51,15 +48,23 @@ def handle(
     doing: Doing,
     error: str | None = None,
     wants: Callable[[str | None], bool] = lambda _id: True,
-    limit: int = MOST,
-) -> list[Handled]:
+    limit: int | None = None,
+) -> dict[str, Any]:
     """List refused requests, the oldest first, start those again that can succeed, or delete them: those with this
     error about an id that is wanted.
 
+    {requests: [Handled, ...], isComplete}; complete when there are no more. At most `limit` are listed or deleted; when
+    starting, at most `limit` are started, however many older ones are passed over, so that these hide none. Of each,
     `id` is None where the request has none, `refusedBy` the execution that refused it.
     """
     asked = (each for each in refused(stack) if error in (None, each.error) and wants(each.id))
-    return [_handled(stack, each, doing) for each in islice(asked, limit)]
+    found: list[Handled] = []
+    left = limit
+    while left != 0 and (each := next(asked, None)):
+        found.append(_handled(stack, each, doing))
+        if left is not None and (doing != "start" or found[-1]["outcome"] == STARTED):
+            left -= 1
+    return {"requests": found, "isComplete": next(asked, None) is None}
 
 
 def time_of(key: str) -> str | None:
@@ -152,11 +157,13 @@ def _start(stack: Stack, rejected: Rejected) -> str:
 # ---- as people read them ----
 
 
-def answer(stack: Stack, handled: Sequence[Handled], as_json: bool) -> None:
-    """Print them: as JSON, or a row for each, below it why it was refused and cannot be started, and what is next."""
-    if handled and not as_json:
-        _print_table(handled, stack.now())
-    answered({"requests": handled}, as_json, *_what_next(handled))
+def answer(stack: Stack, done: Mapping[str, Any], as_json: bool) -> None:
+    """Print what `handle` gave: as JSON, or a row for each, below it why it was refused and cannot be started, and what
+    is next.
+    """
+    if done["requests"] and not as_json:
+        _print_table(done["requests"], stack.now())
+    answered(done, as_json, *_what_next(done["requests"], done["isComplete"]))
 
 
 def _print_table(handled: Sequence[Handled], now: float) -> None:
@@ -177,10 +184,12 @@ def _print_table(handled: Sequence[Handled], now: float) -> None:
     Paper(error=False).table(head, rows, [COLOURS[row[0]] for row in rows], below, is_whole=True)
 
 
-def _what_next(handled: Sequence[Handled]) -> Iterator[Entry]:
+def _what_next(handled: Sequence[Handled], is_complete: bool) -> Iterator[Entry]:
     """The commands that go on from here."""
     if not handled:
         yield Entry("", "No such request was refused.")
+    if not is_complete:
+        yield Entry("", "There are more: raise --limit, or give --error NAME.")
     outcomes = {each["outcome"] for each in handled}
     if CAN_START in outcomes:
         yield Entry("", "`once retry --rejected` starts those again that can succeed, `once retry ID` one.")

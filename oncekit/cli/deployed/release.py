@@ -53,8 +53,8 @@ def release(
     kept there or refused, nor its answer. It works for each id that no owner is at work on, also when its record is
     gone. What AWS still keeps, such as logs, it cannot remove. Example: once release 'acme#pay#order-1' --forget
 
-    JSON: {id, status, fence}; of refused requests {requests: [...]}, as `once retry` has them; with --forget {id,
-    status, fence, removed: {requests, responses, rejected}, withoutId}.
+    JSON: {id, status, fence}; of refused requests {requests: [...], isComplete}, as `once retry` has them; with
+    --forget {id, status, fence, removed: {requests, responses, rejected}, withoutId}.
     """
     if rejected and (id is not None or error is None or forgets):
         raise Problem("--rejected: say which requests to delete for good, with --error NAME and without an id")

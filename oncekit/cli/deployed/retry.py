@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +12,7 @@ from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.records import Changed, Missing
-from oncekit.cli.deployed.rejected import MOST, STUCK, Handled
+from oncekit.cli.deployed.rejected import STUCK
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
@@ -19,7 +20,7 @@ from oncekit.cli.terminal import Entry
 from oncekit.problem import Problem
 
 MEANS_RETRY = "Its request starts again, unchanged, under a higher fence; finished steps are kept."
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="With --rejected: handle N requests at most.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="With --rejected: start N requests at most.")]
 
 
 def retry(
@@ -28,7 +29,7 @@ def retry(
         bool, typer.Option("--rejected", help="Start the refused requests again that can succeed.")
     ] = False,
     error: Refusal = None,
-    limit: Limit = MOST,
+    limit: Limit = 1000,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
@@ -44,7 +45,7 @@ def retry(
     shown; then the exit code is 1. A refused request is deleted only after it was started.
 
     JSON: {id, executionArn, fence}; of refused requests {requests: [{key, id, error, message, refusedAt, refusedBy,
-    outcome, executionArn, reason}]}: `key` is that of the object in the bucket.
+    outcome, executionArn, reason}], isComplete}: `key` is that of the object in the bucket.
     """
     if (id is None) != rejected:
         raise Problem("give the id of an operation, or --rejected for refused requests")
@@ -56,13 +57,14 @@ def retry(
         try:
             answer = decisions.retry(there, id)
         except (Missing, Changed):
-            if started := refused.handle(there, "start", wants=lambda each: each == id):
+            started = refused.handle(there, "start", wants=lambda each: each == id)
+            if started["requests"]:
                 return _told(there, started, as_json)
             raise
         told = f"{id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."
         return answered(answer, as_json, Entry("✓ ", told), answer["executionArn"])
 
 
-def _told(stack: Stack, started: list[Handled], as_json: bool) -> int:
-    refused.answer(stack, started, as_json)
-    return 1 if any(each["outcome"] in STUCK for each in started) else 0
+def _told(stack: Stack, done: Mapping[str, Any], as_json: bool) -> int:
+    refused.answer(stack, done, as_json)
+    return 1 if any(each["outcome"] in STUCK for each in done["requests"]) else 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.aws_errors import clear_aws_errors
 from oncekit.cli.deployed.records import Changed
-from oncekit.cli.deployed.rejected import STARTED, handle
+from oncekit.cli.deployed.rejected import STARTED, Handled, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.template import clear_errors
@@ -109,18 +109,19 @@ class LocalActions:
 
     def refused(self) -> Sequence[Mapping[str, Any]]:
         with _refusing():
-            return handle(self._stack(), "list", limit=MOST_REFUSED)
+            found: list[Handled] = handle(self._stack(), "list", limit=MOST_REFUSED)["requests"]
+            return found
 
     def replay(self, error: str) -> str:
         with _refusing():
-            done = [each["outcome"] for each in handle(self._stack(), "start", error)]
+            done = [each["outcome"] for each in handle(self._stack(), "start", error)["requests"]]
         return f"{done.count(STARTED)} of {len(done)} refused requests started again"
 
     def discard(self, error: str) -> str:
         if not error:
             raise Refused("say which requests are lost on purpose: the name of their error")
         with _refusing():
-            gone = len(handle(self._stack(), "delete", error))
+            gone = len(handle(self._stack(), "delete", error)["requests"])
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
 
     def retry(self, id: str) -> str:
