@@ -20,7 +20,7 @@ class Actions(Protocol):
         """What can go wrong on purpose: a sentence for each name."""
 
     def start(self, text: str, times: int, lane: str, fault: str = "") -> str:
-        """Start a request `times` times; the fault, if one is named, happens in the first execution."""
+        """Start a request `times` times; the fault, if one is named, happens once."""
 
     def stop(self, arn: str) -> str:
         """End an execution as if its owner had died."""

@@ -67,7 +67,8 @@ class LocalSource:
             self._known[execution.exec_arn] = execution
             self._rows.pop(execution.exec_arn, None)
             self._forget_old()
-            self.note()
+            self._version += 1
+            self._changed.notify_all()
         if str(execution.status) != RUNNING:
             self._row(execution.exec_arn, execution)  # now, so that the first page of many need not wait for all
 
@@ -186,12 +187,6 @@ class LocalSource:
         with self._changed:
             self._changed.wait_for(lambda: self._version != version, seconds)
             return self._version
-
-    def note(self) -> None:
-        """Something changed."""
-        with self._changed:
-            self._version += 1
-            self._changed.notify_all()
 
 
 def log_of(cloud: LocalCloud, run: Run) -> Log:

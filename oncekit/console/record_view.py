@@ -49,10 +49,6 @@ class RecordView:
     result_bytes: int | None
     """How large a result is that is kept apart."""
 
-    @property
-    def is_open(self) -> bool:
-        return self.status in ("IN_PROGRESS", "QUARANTINED")
-
 
 def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> RecordView:
     error = record.get("error") or {}

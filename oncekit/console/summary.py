@@ -7,6 +7,7 @@ logic ran leaves open whether the effect has happened, and the text says so.
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ RECOVERY = "recover-"
 RELEASED, RESOLVED = "ReleasedByOperator", "ResolvedByOperator"
 LONGEST = 300
 """Characters of an error that are told."""
+_NAMED = re.compile(r"arn:[\w-]+:states:(?:[^\s:]+:){4}")
+"""The part of an execution's ARN before its name, which says enough in a sentence."""
 OF_DUPLICATES = {
     "ReturnStoredResponse": ("got the stored answer", "The operation was done: it got the stored answer."),
     "OperationFailed": (
@@ -119,7 +122,7 @@ def error_of(cause: str | None, name: str | None = None) -> str:
     """Name and message of an error, out of the JSON that its cause may be."""
     told = members_of(cause)
     said = [told.get("name") or name, told.get("message") or told.get("errorMessage") or ("" if told else cause)]
-    text = ": ".join(str(each) for each in said if each)
+    text = _NAMED.sub("", ": ".join(str(each) for each in said if each))
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 
@@ -232,7 +235,8 @@ def _how(part: Part, before: Part | None) -> Iterator[str]:
     elif part.tries_again:
         yield "A request with onFailed retry had it tried again."
     elif before is not None and not part.taken_from:
-        yield "Its record had expired or was released, so the next request began anew."
+        yield "Its record had expired or was released, so the next request began anew:"
+        yield "an effect from before may have happened twice."
 
 
 def _refused_alone(parts: Sequence[Part]) -> Iterator[str]:
@@ -283,7 +287,7 @@ def _open(record: Mapping[str, Any], owners: Sequence[Part], now: datetime.datet
 
 
 def _error(record: Mapping[str, Any]) -> str:
-    return ": ".join(str(each) for each in (record.get("error") or {}).values() if isinstance(each, str))
+    return _NAMED.sub("", ": ".join(each for each in (record.get("error") or {}).values() if isinstance(each, str)))
 
 
 def _of_duplicates(parts: Sequence[Part], some_owner: bool) -> Iterator[str]:

@@ -25,7 +25,7 @@ FAULTS: Mapping[str, str] = {
 
 
 def fault_of(cloud: LocalCloud, name: str, execution: str) -> Interceptor:
-    """An interceptor that strikes the execution of this name, and nothing else."""
+    """An interceptor that strikes once, an execution whose name begins so."""
     from oncekit.local.faults import answer_lost, fails, times_out
 
     made: Mapping[str, Callable[[], Interceptor]] = {
@@ -37,8 +37,8 @@ def fault_of(cloud: LocalCloud, name: str, execution: str) -> Interceptor:
         "lost-finalize": lambda: answer_lost(state="Finalize"),
         "throttled": lambda: fails("ThrottlingException", state="AcquireLock", nth=range(1, 3)),
     }
-    fault, named = made[name](), f":{execution}:"  # in the fast lane, Step Functions adds a part of its own
-    return lambda call, proceed: fault(call, proceed) if named in f"{call.execution_arn}:" else proceed()
+    fault, named = made[name](), f":{execution}"
+    return lambda call, proceed: fault(call, proceed) if named in call.execution_arn else proceed()
 
 
 def _dies(cloud: LocalCloud, *, after: bool) -> Interceptor:

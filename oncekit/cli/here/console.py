@@ -82,11 +82,10 @@ class LocalActions:
         name = str(uuid.uuid4())
         with _refusing():
             if fault:
-                # Left there: it strikes nothing but this execution.
+                # Left there: it strikes the first of these that gets so far, which may not be the one that began first.
                 self._faults.enter_context(self._cloud.intercept(fault_of(self._cloud, fault, name)))
-            self._cloud.start(text, name, lane=chosen)
-            for _ in range(times - 1):
-                self._cloud.start(text, lane=chosen)
+            for number in range(1, times + 1):
+                self._cloud.start(text, f"{name}-{number}", lane=chosen)
         return id_of(request) or ""
 
     def stop(self, arn: str) -> str:

@@ -39,8 +39,7 @@ CHANGES = {
     "/stop/<path:arn>": runs.stop,
     "/start": doing.start,
     "/advance": doing.advance,
-    "/replay": doing.replay,
-    "/discard": doing.discard,
+    "/<any(replay, discard):action>": doing.of_refused,
 }
 ADDRESSES = Map(
     [

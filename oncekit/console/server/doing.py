@@ -75,12 +75,9 @@ def advance(console: Console, request: Request) -> Response:
     )
 
 
-def replay(console: Console, request: Request) -> Response:
-    return _do(console, request, lambda do: do.replay(request.form.get("error", "")))
-
-
-def discard(console: Console, request: Request) -> Response:
-    return _do(console, request, lambda do: do.discard(request.form.get("error", "")))
+def of_refused(console: Console, request: Request, action: str) -> Response:
+    """Start refused requests again, or delete them, by their error."""
+    return _do(console, request, lambda do: str(getattr(do, action)(request.form.get("error", ""))))
 
 
 def _do(console: Console, request: Request, work: Callable[[Actions], str]) -> Response:

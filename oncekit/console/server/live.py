@@ -13,8 +13,6 @@ from oncekit.console.server.frame import Console
 
 QUIET_S = 10.0
 """After so long a comment is sent: it finds out that the page is gone."""
-AGAIN_MS = 1000
-"""How soon a page whose server is gone tries again."""
 
 
 def changes(console: Console, _: Request) -> Response:
@@ -22,7 +20,7 @@ def changes(console: Console, _: Request) -> Response:
 
     def told() -> Iterator[str]:
         seen = console.source.version()
-        yield f"retry: {AGAIN_MS}\ndata: {seen}\n\n"
+        yield f"retry: 1000\ndata: {seen}\n\n"  # ms after which a page whose server is gone tries again
         while True:
             now = console.source.wait(seen, QUIET_S)
             yield ": quiet\n\n" if now == seen else f"data: {now}\n\n"
