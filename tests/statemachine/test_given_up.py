@@ -125,7 +125,7 @@ def test_who_finds_the_record_too_late_for_business_logic_hands_over(cloud: Loca
 @pytest.mark.parametrize("state", ["ReadRecord", "AcquireLock", "KeepRequest"])
 def test_what_the_fast_lane_cannot_take_up_the_full_lane_does(cloud: LocalCloud, plain: str, state: str) -> None:
     request = {"operation": plain, "idempotencyKey": "k", "payload": {"text": "x" * 5000, "return": 1}}
-    with cloud.intercept(never_arrives(state=state, nth=range(1, 6))):
+    with cloud.intercept(never_arrives(state=state, nth=range(1, 12))):  # for minutes, in the full lane, too
         end = run(cloud, request | {"onCrash": "quarantine", "onConflict": "reject"}, "fast")
     assert (end.output["disposition"], end.output["attempt"]) == ("IN_PROGRESS", 0)
     [heir] = operations(cloud)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+from http_client import Client
 from latches import Latches
 from scenario import LANES, record_of, result, run, scripted
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.faults import before, fails
 from oncekit.local.lanes import Lane
 
 ROOT = Path(__file__).parents[2]
@@ -38,6 +40,28 @@ def test_a_function_that_does_not_exist_is_for_the_operator(cloud: LocalCloud, l
     record = record_of(cloud, request)
     assert (record["status"], record["error"]["name"], "request" in record) == ("QUARANTINED", "NoFunction", True)
     assert "deploy one called" in record["error"]["message"]
+
+
+@pytest.mark.parametrize("by_http", [False, True])
+def test_what_was_accepted_before_its_operation_went_is_for_the_operator(
+    cloud: LocalCloud, client: Client, by_http: bool
+) -> None:
+    """Its sender was told that it is in progress, so it is not refused; with the function there again it can run."""
+    request = {"operation": "refund", "idempotencyKey": "k", "payload": {"return": 1}}
+    deployed = ExitStack()
+
+    def take_away() -> None:
+        deployed.enter_context(cloud.deployed_with({"Operations": NAMED.partition(",")[0]}))
+
+    with named(cloud, FullLaneOperations="refund"), cloud.intercept(before(take_away, state="HandOver")), deployed:
+        if by_http:
+            assert client.post("refund", "k", request["payload"], Prefer="respond-async").status == 202
+        else:
+            assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
+        cloud.settle()
+        record = record_of(cloud, request)
+        assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "NoFunction")
+        assert "name one in Operations" in record["error"]["message"] and not cloud.rejected()
 
 
 @LANES

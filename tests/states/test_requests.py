@@ -98,6 +98,14 @@ def test_a_key_is_any_text_of_at_most_256_characters(key: Any, good: bool, state
     assert is_refused(state, {**LEAST, "idempotencyKey": key}, *told) is not good
 
 
+@pytest.mark.parametrize("key", ["null", "undefined", "None"])
+def test_a_key_that_is_the_text_of_a_missing_value_is_refused(state: State, key: str) -> None:
+    """A rule makes it of a null, and a template literal of what is not there: all such requests would be one."""
+    for each in ({**LEAST, "idempotencyKey": key}, [{"body": {**LEAST, "idempotencyKey": key}}]):
+        assert is_refused(state, each, "idempotencyKey is the text null, undefined or None")
+    assert not is_refused(state, {**LEAST, "idempotencyKey": f"{key}-1"})
+
+
 PRINTED_BY_NOBODY = ["\0", "\x1b]52;c;eA==\x07", "\n", "\x1f", "\x7f", "\x80", "\x9b2J", "\x9f"]
 PRINTED_BY_NOBODY += ["\u2028", "\u2029", "\u202a", "\u202e", "\u2066", "\u2069"]
 PRINTED_BY_NOBODY += ["\u061c", "\u200b", "\u200e", "\u200f", "\u2060", "\ufeff"]
