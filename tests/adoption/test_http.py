@@ -68,6 +68,12 @@ def test_the_sender_of_a_refused_request_is_told_why(cloud: TestCloud, body: Any
     assert not cloud.rejected() and len(cloud.invocations("charge-fee")) == 1
 
 
+def test_a_body_of_another_type_never_reaches_the_service(cloud: TestCloud) -> None:
+    """It would be the whole call, not only the payload."""
+    body = {"stateMachineArn": cloud.outputs["FastStateMachineAliasArn"], "input": "{}"}
+    assert call(cloud, "POST", "/fees", body, **{"Content-Type": "text/plain"})[0] == 415
+
+
 def test_an_answer_that_is_too_large_for_the_record_can_be_fetched(cloud: TestCloud) -> None:
     assert call(cloud, "POST", "/fees", {"loan": "l-1", "cents": 5, "as": "large"}) == (200, "x" * 9000)
     record = cloud.record("default#charge-fee#l-1")

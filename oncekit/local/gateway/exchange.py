@@ -55,9 +55,10 @@ def answered(api: RestApi, sent: Sent, integrations: Integrations, context: Cont
         raise NotRunHere(f"an integration of the type {integration.get('type')}")
     # That parameters of the media type do not count is unconfirmed (V65).
     template = integration["requestTemplates"].get(sent.content_type)
-    if template is None:  # passthroughBehavior: never
+    passes = integration.get("passthroughBehavior", "when_no_match").lower() == "when_no_match"
+    if template is None and not passes:
         raise Refused("UNSUPPORTED_MEDIA_TYPE", "Unsupported Media Type")
-    body = rendered(template, sent.body, sent, context)
+    body = sent.body if template is None else rendered(template, sent.body, sent, context)
     if integration["type"].lower() == "mock":  # its answer has the status that the template says
         backend = Backend(int(json.loads(body)["statusCode"]), "")
         return _mapped(integration["responses"], backend, sent, context)
