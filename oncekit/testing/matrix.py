@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -242,9 +243,7 @@ class Matrix:
         mine = [call for call in calls if self._is_about(call, difference.place)]
         if difference.place in (ANSWER, END):
             mine = [call for call in calls if call.is_read] or calls
-        counted: dict[str, int] = {}
-        for call in mine:
-            counted[str(call)] = counted.get(str(call), 0) + 1
+        counted = Counter(map(str, mine))
         return tuple(f"{line} ({count} times)" if count > 1 else line for line, count in counted.items())
 
     def _is_about(self, call: FunctionCall, place: str) -> bool:

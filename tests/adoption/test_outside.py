@@ -46,26 +46,26 @@ def lead_outside(application: Application, outside: Path, name: str) -> None:
     link.symlink_to(outside / link.name)
 
 
-@pytest.mark.parametrize("name", [".gitignore", "once"])
-def test_init_writes_through_no_link(foreign: Application, outside: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (INIT, ".gitignore"),
+        (INIT, "once"),
+        (NEW, "functions"),
+        (NEW, "once/operations.yaml"),
+        (UPGRADE, "once"),
+        (UPGRADE, "once/.installed.json"),
+        (UPGRADE, "once/operations.yaml"),
+    ],
+)
+def test_nothing_is_written_or_read_through_a_link(
+    foreign: Application, outside: Path, command: tuple[str, ...], name: str
+) -> None:
+    if command != INIT:
+        foreign.once(*INIT)
     lead_outside(foreign, outside, name)
-    done = assert_refused(foreign, outside, INIT)
+    done = assert_refused(foreign, outside, command)
     assert "a symbolic link leads" in done.err and str(outside) in done.err
-
-
-@pytest.mark.parametrize("name", ["functions", "once/operations.yaml"])
-def test_new_writes_through_no_link(foreign: Application, outside: Path, name: str) -> None:
-    foreign.once(*INIT)
-    lead_outside(foreign, outside, name)
-    assert_refused(foreign, outside, NEW)
-
-
-@pytest.mark.parametrize("name", ["once", "once/.installed.json"])
-def test_an_upgrade_writes_through_no_link(foreign: Application, outside: Path, name: str) -> None:
-    foreign.once(*INIT)
-    (foreign.folder / "once/shared/once/step.py").unlink()
-    lead_outside(foreign, outside, name)
-    assert_refused(foreign, outside, UPGRADE)
 
 
 @pytest.mark.parametrize(

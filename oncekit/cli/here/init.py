@@ -67,6 +67,7 @@ def _upgrade(template: Path | None) -> int:
     there = _folder(template)
     if not folder.is_ours(there):
         raise Problem(f"{there} has no Once to upgrade: run `once init` first")
+    check_inside(there.parent, there / folder.OPERATIONS)
     changes = folder.changes(there)
     if mine := folder.changed_here(there):
         tell(
@@ -78,7 +79,6 @@ def _upgrade(template: Path | None) -> int:
     for name in changes:
         say(f"{folder.NAME}/{name}")
     tell(f"{len(changes)} files are new, changed or gone." if changes else "Nothing to upgrade.")
-    check_inside(there.parent, there / folder.OPERATIONS)
     for each in OperationsTemplate(there / folder.OPERATIONS).not_in(YamlFile(there / TEMPLATE).value):
         tell(f"{there / folder.OPERATIONS} is yours, and names {each}, which this Once does not have: change it")
     return 0

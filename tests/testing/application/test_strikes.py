@@ -17,7 +17,7 @@ import pytest
 from oncekit.local import LocalCloud
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.lanes import Lane
-from oncekit.testing import answer_lost, faults, function_crashes, owner_dies, runs_twice
+from oncekit.testing import answer_lost, function_crashes, owner_dies, runs_twice
 from oncekit.testing.cloud import Fault, TestCloud
 from oncekit.testing.plugin import RunMatrix
 from oncekit.testing.report import Report
@@ -225,27 +225,6 @@ def test_a_fault_by_name_arrives(application: TestCloud, tmp_path: Path, fault: 
     with application.fault(fault):
         application.finish(asked(tmp_path / "told"))
     assert seen_in(application, tmp_path / "told") == expected
-
-
-@pytest.mark.parametrize(
-    ("fault", "charged"),
-    [(owner_dies(before=f"call:{CHARGE}"), 0), (owner_dies(after=f"call:{CHARGE}"), 1)],
-    ids=["before-it", "after-it"],
-)
-def test_the_owner_dies_beside_a_call_of_its_function(
-    application: TestCloud, tmp_path: Path, fault: Fault, charged: int
-) -> None:
-    charges: list[int] = []
-    stop = faults.stop
-
-    def watched(cloud: TestCloud, owner: str) -> None:
-        charges.append(len(cloud.outside.sent))
-        stop(cloud, owner)
-
-    with pytest.MonkeyPatch.context() as patch, application.fault(fault):
-        patch.setattr(faults, "stop", watched)
-        application.finish(asked(tmp_path / "told"))
-    assert charges == [charged] and len(list(deaths(application))) == 1
 
 
 @pytest.mark.parametrize(
