@@ -21,27 +21,7 @@ FUNCTION = Path(__file__).parent / "functions" / "told"
 ID = "default#told#k"
 
 
-class Commands:
-    """Gives commands as a user does."""
-
-    cloud: LocalCloud
-
-    def once(self, *arguments: str, stdin: str = "", columns: int | None = None) -> Done:
-        return once(self._connect, *arguments, stdin=stdin, columns=columns)
-
-    def client(self, service: str) -> Any:
-        """Moto's, for what somebody else does."""
-        return self.cloud.client(service)
-
-    @property
-    def outputs(self) -> Mapping[str, str]:
-        return self.cloud.outputs
-
-    def _connect(self, *place: Any, **needed: Any) -> Stack:
-        raise NotImplementedError
-
-
-class Operator(Commands):
+class Operator:
     """Gives commands; something else may happen just before, or just after, one of their calls."""
 
     _sessions = Sessions()
@@ -54,11 +34,6 @@ class Operator(Commands):
         self._after: dict[str, Callable[[], object]] = {}
         self._twice = False
         self.script({"return": 7})
-        self.deploy()
-
-    def deploy(self) -> None:
-        """Its function, which a reset of the cloud takes away."""
-        cloud, folder = self.cloud, self._folder
         environment = {"LATCHES": str(folder), "ORDERS": cloud.outputs["OrdersTableName"]}
         cloud.add_function("told", FUNCTION, timeout=30, environment=environment)
 
@@ -104,7 +79,15 @@ class Operator(Commands):
 
     def once(self, *arguments: str, stdin: str = "", columns: int | None = None) -> Done:
         with self._heard:
-            return super().once(*arguments, stdin=stdin, columns=columns)
+            return once(self._connect, *arguments, stdin=stdin, columns=columns)
+
+    def client(self, service: str) -> Any:
+        """Moto's, for what somebody else does."""
+        return self.cloud.client(service)
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        return self.cloud.outputs
 
     def hear(self, client: Any, event: str, handler: Callable[..., object]) -> None:
         """A handler of an event of a client, until the command has ended."""
@@ -113,12 +96,6 @@ class Operator(Commands):
 
     def open_session(self, place: Place) -> KeptSession:
         return self._sessions.at(place)
-
-    @contextlib.contextmanager
-    def connected(self, place: Place) -> Iterator[Stack]:
-        """The stack as a command has it. Its clients are those of later tests, too: here alone they are heard."""
-        with self._heard:
-            yield self._connect(place)
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         found = connect(*place, **needed, open_session=self.open_session)
@@ -155,7 +132,7 @@ class Operator(Commands):
         assert self.record["status"] == "IN_PROGRESS"
         return ended
 
-    def died_fast_in(self, state: str, request: dict[str, Any] | None = None) -> Execution:
+    def died_fast_in(self, state: str) -> Execution:
         """An owner in the fast lane that ends at its call in a state. AWS has no call that stops one."""
 
         def strike(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -165,7 +142,7 @@ class Operator(Commands):
             return proceed()
 
         with self.cloud.intercept(strike):
-            ended = self.cloud.run(request or self.request(), lane="fast")
+            ended = self.cloud.run(self.request(), lane="fast")
         assert ended.status == "ABORTED"
         assert self.record["status"] == "IN_PROGRESS" and self.record["owner"].startswith(f"{ended.arn}:")
         return ended
@@ -256,7 +233,7 @@ class Operator(Commands):
         return self.cloud.wait(done.answer["executionArn"])
 
 
-def put(operator: Commands, id: str, status: str, lease: int, **more: Any) -> None:
+def put(operator: Operator, id: str, status: str, lease: int, **more: Any) -> None:
     """A record, as an owner leaves it."""
     shard = f"{status}#{hashlib.sha256(id.encode()).hexdigest()[0]}"
     texts = {"status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "openShard": shard}

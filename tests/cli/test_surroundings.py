@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from operating import ID, Operator, put
 
 from oncekit.cli.deployed.session import LED_ELSEWHERE, local_endpoint
 from oncekit.local import LocalCloud
@@ -178,3 +180,11 @@ def test_function_of_the_local_cloud_meets_no_proxy_and_no_other_endpoint(
 def test_only_a_loopback_address_is_the_local_cloud(monkeypatch: pytest.MonkeyPatch, url: str, is_local: bool) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
     assert (local_endpoint() is not None) == is_local
+
+
+def test_a_lease_is_over_by_the_clock_of_the_local_cloud(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which the page may have moved ahead."""
+    put(operator, ID, "IN_PROGRESS", int(time.time()) + 3300)
+    monkeypatch.setattr(operator.cloud.clock, "now", lambda: time.time() + 3600)
+    shown = run({**os.environ, **operator.cloud.environment}, "show", ID)
+    assert "lease       over since 5 min" in shown.stdout
