@@ -30,7 +30,6 @@ from oncekit.local.loopback import Loopback
 from oncekit.local.moto_resources import count_items, count_messages, empty_everything
 from oncekit.local.patching import Change, replaced, when_asked
 from oncekit.local.permissions import Denial, Permissions
-from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_start import import_interpreter, without_collections
 from oncekit.local.resources import Deployed, aliases_of_state_machines
 from oncekit.local.server import Server
@@ -112,8 +111,7 @@ class Cloud:
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
         self.permissions = Permissions()
-        guard = HttpGuard(self._keys, self.permissions)
-        self._server = Server(self._keys, guard, self._port, self._watched, lambda: self.clock.now())
+        self._server = Server(self._keys, self.permissions, self._port, self._watched, lambda: self.clock.now())
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)
@@ -136,7 +134,7 @@ class Cloud:
         self._gateway_server = Loopback(self._http_port)
         self._stack.callback(self._gateway_server.close)
         self._deploy(template)
-        self._server.open()
+        self._server.open(self._server.front)
         self._gateway_server.open(self._gateway.front)
 
     def _watched(self, _environ: Any, application: Any) -> Any:

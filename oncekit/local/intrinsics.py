@@ -28,7 +28,7 @@ def readable(what: str) -> Iterator[None]:
         yield
     except (TemplateError, DefinitionError):
         raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, re.error) as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError, re.error) as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
         raise TemplateError(
             f"{what} cannot be read ({why}); `sam validate --lint` says what is wrong with it"
@@ -46,7 +46,6 @@ class Resolver:
     resource: Callable[[str], str]
     attribute: Callable[[str, str], str]
     _known: dict[str, bool] = field(default_factory=dict)
-    _being_evaluated: list[str] = field(default_factory=list)
 
     def resolve(self, node: Any) -> Any:
         if isinstance(node, list):
@@ -65,11 +64,7 @@ class Resolver:
         if condition not in self._known:
             if condition not in self.conditions:
                 raise TemplateError(f"the template has no condition {condition}")
-            if condition in self._being_evaluated:
-                raise TemplateError(f"the condition {condition} depends on itself")
-            self._being_evaluated.append(condition)
             self._known[condition] = bool(self.resolve(self.conditions[condition]))
-            self._being_evaluated.pop()
         return self._known[condition]
 
     def _function(self, name: str) -> Callable[[Any], Any] | None:
@@ -105,10 +100,7 @@ class Resolver:
 
     def _find_in_map(self, argument: list[Any]) -> Any:
         name, first, second = (as_text(self.resolve(part)) for part in argument[:3])
-        try:
-            return self.mappings[name][first][second]
-        except KeyError:
-            raise TemplateError(f"mapping {name} has no {first}.{second}") from None
+        return self.mappings[name][first][second]
 
 
 _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
@@ -123,17 +115,10 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::And": lambda resolver, a: all(resolver.resolve(each) for each in a),
     "Fn::Or": lambda resolver, a: any(resolver.resolve(each) for each in a),
     "Fn::Join": lambda resolver, a: str(a[0]).join(map(as_text, as_list(resolver.resolve(a[1])))),
-    "Fn::Select": lambda resolver, a: _selected(as_list(resolver.resolve(a[1])), resolver.resolve(a[0])),
+    "Fn::Select": lambda resolver, a: as_list(resolver.resolve(a[1]))[int(resolver.resolve(a[0]))],
     "Fn::Split": lambda resolver, a: str(resolver.resolve(a[1])).split(a[0]),
     "Fn::Base64": lambda resolver, a: base64.b64encode(str(resolver.resolve(a)).encode()).decode(),
 }
-
-
-def _selected(values: Any, index: Any) -> Any:
-    try:
-        return values[int(index)]
-    except (IndexError, TypeError, ValueError) as error:
-        raise TemplateError(f"Fn::Select: there is no element {index!r} in {values!r}") from error
 
 
 def as_text(value: Any) -> str:

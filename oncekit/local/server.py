@@ -9,7 +9,8 @@ from typing import Any
 
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.loopback import Loopback
-from oncekit.local.permissions.http import HttpGuard
+from oncekit.local.permissions import Permissions
+from oncekit.local.permissions.http import refusal
 from oncekit.local.request_rules import Environ, RequestFilter, foreign_host, from_a_page, strange_key
 
 Watch = Callable[[Environ, Any], Any]
@@ -23,19 +24,18 @@ def way_around(environ: Environ) -> str | None:
     return "the local cloud has no /moto-api; `reset` of the LocalCloud empties it, and so does a new `once up`"
 
 
-class Server:
-    """Serves moto's backends from `open` until it is closed. Port 0 lets the system choose one.
+class Server(Loopback):
+    """Serves moto's backends. Port 0 lets the system choose one.
 
     Until it is open, its address is known and its clients wait: what they ask for is not deployed yet.
-    Before them stand the filter, which accepts only clients of this run, and the guard, who knows what each may do.
-    `watch` may stand before the application.
-    `now` is the time that answers tell as their date.
+    Before them stand the filter, which accepts only clients of this run, and the check of what each may do.
+    `watch` may stand before the application. `now` is the time that answers tell as their date.
     """
 
     def __init__(
         self,
         keys: AccessKeys,
-        guard: HttpGuard,
+        permissions: Permissions,
         port: int = 0,
         watch: Watch = lambda _environ, application: application,
         now: Callable[[], float] = time.time,
@@ -50,16 +50,9 @@ class Server:
                 self.get_backend_for_host = functools.cache(super().get_backend_for_host)
 
             def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-                answer = watch(environ, guard.refusal(environ) or super().__call__)
+                answer = watch(environ, refusal(environ, keys, permissions) or super().__call__)
                 return answer(environ, start_response)
 
-        self._server = Loopback(port, MotoRequestHandler, now)
-        self._front = RequestFilter(Dispatcher(), foreign_host, from_a_page, way_around, strange_key(keys))
-        self.url = self._server.url
-
-    def open(self) -> None:
-        """Answer calls from now on, also those that are waiting."""
-        self._server.open(self._front)
-
-    def close(self) -> None:
-        self._server.close()
+        super().__init__(port, MotoRequestHandler, now)
+        self.front = RequestFilter(Dispatcher(), foreign_host, from_a_page, way_around, strange_key(keys))
+        """What it serves: `open(front)`."""

