@@ -14,7 +14,7 @@ from oncekit.proof.simulation.cells import Cell, Place
 
 FINALIZE = Place("call", 1, "Finalize update_item")
 ALL_WELL = [
-    Cell("new", FINALIZE, fault, "completed", (), 1.0, starts=1, effects=1)
+    Cell("new", FINALIZE, fault, "completed", (), starts=1, effects=1)
     for fault in ("dies after", "slow", "arrives late: never", "arrives late: before call 2")
 ]
 

@@ -85,23 +85,24 @@ class Judge:
         is_met = not mutant.state or any(mutant.state in places for places in self._places.values())
         return Verdict(mutant, "killed" if by else "survived" if is_met else "not met", by)
 
-    def _at(self, state: str) -> dict[str, Strikes]:
-        """The strikes of each path that hit a state."""
-        return {
-            name: [each for each in found if state in each[1].label.split()] for name, found in self._strikes.items()
-        }
-
     def _of_definition(self, state: str) -> str:
-        near = self._at(state)
         ways = [way for way in PATHS if state in self._places[way.name]]
-        far = {way.name: [each for each in self._strikes[way.name] if each[2] in FROM_AFAR] for way in ways}
-        in_turns = [each for kind in (near, far) for turn in zip_longest(*kind.values()) for each in turn if each]
         return (
             self._by_matrix(self._other_ends(ways))
             or self._by_tests(MODEL)
-            or self._by_matrix(self._bad_cells(in_turns))
+            or self._by_matrix(self._bad_cells(self._nearest(ways, state)))
             or self._by_tests(SCENARIOS)
         )
+
+    def _nearest(self, ways: list[Way], state: str) -> Strikes:
+        """Of each path in turns, first the strikes that hit a state, then those from afar."""
+
+        def is_far(strike: tuple[Way, Place, str]) -> bool:
+            return state not in strike[1].label.split()
+
+        found = ([each for each in self._strikes[way.name] if each[2] in FROM_AFAR or not is_far(each)] for way in ways)
+        turns = zip_longest(*(sorted(each, key=is_far) for each in found))
+        return [each for turn in turns for each in turn if each]
 
     def _by_matrix(self, noticed: Iterator[str]) -> str:
         try:

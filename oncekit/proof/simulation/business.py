@@ -108,14 +108,11 @@ class Business:
 
     def _order_faults(self, stock: dict[str, int]) -> Iterator[Fault]:
         orders = self._rows("OrdersTable")
-        by_request = Counter(row.get("requestId", row["orderId"]) for row in orders)
+        by_request = Counter(row["requestId"] for row in orders)
         yield from (Fault("P2", "twice", f"{id} made {n} orders") for id, n in by_request.items() if n > 1)
         taken: Counter[str] = Counter()
         for row in orders:
-            items = row["items"]
-            for sku, quantity in (
-                items.items() if isinstance(items, dict) else ((each["sku"], each["quantity"]) for each in items)
-            ):
+            for sku, quantity in row["items"].items():
                 taken[sku] += int(quantity)
         for sku, left in stock.items():
             if "/" not in sku and left != 100 - taken[sku]:

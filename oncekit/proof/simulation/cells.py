@@ -23,7 +23,6 @@ from oncekit.proof.simulation.scheduler import Endless
 from oncekit.proof.simulation.world import Injector, World
 
 FAULTS = {"call": one_fault.CALL_FAULTS, "boundary": (), "point": one_fault.POINT_FAULTS}
-ENDS = ("COMPLETED", "FAILED", "QUARANTINED")
 HARMLESS = (
     one_fault.JOINED,
     *("never arrives", "answer lost", "fails thrice", "fails for good", "slow"),
@@ -102,8 +101,6 @@ class Cell:
     outcome: str
     """`completed`, `failed`, `quarantined`, `refused`; or `stuck`, `lost`, `twice`, `broken`."""
     faults: tuple[str, ...]
-    seconds: float | None
-    """Virtual, from the fault until the last request had come to its end."""
     starts: int = 0
     """Of business logic."""
     effects: int = 0
@@ -154,14 +151,12 @@ def _cell(world: World, path: Path, place: Place, fault: str, injector: OneFault
     try:
         stuck = _run(world, path, injector)
     except Endless as endless:
-        return Cell(path.name, place, fault, "stuck", (str(Fault("P5", "stuck", str(endless))),), None)
+        return Cell(path.name, place, fault, "stuck", (str(Fault("P5", "stuck", str(endless))),))
     faults = [*world.faults(), *stuck, *_end_faults(world, path, place, fault)]
     kinds = {each.kind for each in faults}
     outcome = next((kind for kind in ("twice", "lost", "stuck", "broken") if kind in kinds), None) or outcome_of(world)
-    ends = [write.at for write in world.journal.writes if write.new and write.new["status"] in ENDS]
-    seconds = max(0.0, max(ends) - injector.struck_at) if ends and injector.struck_at is not None else None
     starts, effects = len(world.journal.starts), world.business.effects()
-    return Cell(path.name, place, fault, outcome, tuple(map(str, faults)), seconds, starts, effects)
+    return Cell(path.name, place, fault, outcome, tuple(map(str, faults)), starts, effects)
 
 
 def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[Fault]:

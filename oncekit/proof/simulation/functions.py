@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from botocore.exceptions import ConnectionClosedError
 
@@ -150,16 +151,15 @@ class Functions:
         """The library finds the local cloud's clients, and each function its settings."""
         import once.clients
 
-        before = dict(os.environ)
-        for spec in self.cloud.functions.functions.values():
-            os.environ.update(spec.environment)
+        specs = self.cloud.functions.functions.values()
+        settings = {name: value for spec in specs for name, value in spec.environment.items()}
         clients = {name: _Client(self, self.cloud.client(name)) for name in ("dynamodb", "s3")}
-        try:
-            with replaced((once.clients, "client", clients.__getitem__)), self.cloud.intercept(self.interceptor):
-                yield
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+        with (
+            patch.dict(os.environ, settings),
+            replaced((once.clients, "client", clients.__getitem__)),
+            self.cloud.intercept(self.interceptor),
+        ):
+            yield
 
 
 class _Client:

@@ -39,26 +39,6 @@ def run(names: Sequence[str] = (), processes: int = 2, parts: int = 4) -> Iterat
             yield [each for part in of_one_path for each in part.result()]
 
 
-# ---- what is printed ----
-
-
-def summary(cells: Sequence[Cell], seconds: float) -> list[str]:
-    """What came of how many, and the longest time to an end for each fault."""
-    outcomes = Counter(each.outcome for each in cells)
-    told = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
-    lines = [f"matrix: {len({c.path for c in cells})} paths, {len(cells)} cells in {seconds:.0f} s: {told}"]
-    longest: dict[str, Cell] = {}
-    for each in cells:
-        fault = each.fault.partition(":")[0]
-        if each.seconds is not None and each.seconds >= (longest.get(fault, each).seconds or 0):
-            longest[fault] = each
-    lines += [
-        f"  {fault:26} {each.seconds or 0:8.0f} s to the end at most: {each.path}, {each.place.label}"
-        for fault, each in longest.items()
-    ]
-    return lines
-
-
 def main(names: Sequence[str] | None = None) -> int:
     """Run the crash matrix; 1 when a cell is bad, or another outcome is kept in outcomes.txt."""
     if names is None:
@@ -66,21 +46,21 @@ def main(names: Sequence[str] | None = None) -> int:
         parser.add_argument("paths", nargs="*", metavar="PATH", help=", ".join(path.name for path in PATHS))
         names = parser.parse_args().paths
     began = time.monotonic()
-    cells: list[Cell] = []
+    ends, bad = Counter[str](), 0
     kept, now = outcomes.read(), {}
     for of_one_path in run(names):
         path = of_one_path[0].path
         now[path] = outcomes.section(of_one_path)
         print(now[path], end="")
-        told = [
-            line for bad in of_one_path if bad.is_bad for line in (f"✗ {bad}", *(f"    {each}" for each in bad.faults))
-        ]
+        told = ["\n    ".join([f"✗ {each}", *each.faults]) for each in of_one_path if each.is_bad]
         if now[path] != kept.get(path, now[path]):
             told += outcomes.unusual(of_one_path)
         print("\n".join([*told, f"  ({time.monotonic() - began:.0f} s)"]), flush=True)
-        cells += of_one_path
-    print("\n".join(summary(cells, time.monotonic() - began)))
-    return 1 if outcomes_differ(kept, now) or any(each.is_bad for each in cells) else 0
+        ends.update(each.outcome for each in of_one_path)
+        bad += sum(each.is_bad for each in of_one_path)
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in ends.most_common())
+    print(f"matrix: {len(now)} paths, {ends.total()} cells in {time.monotonic() - began:.0f} s: {counted}")
+    return 1 if outcomes_differ(kept, now) or bad else 0
 
 
 def outcomes_differ(kept: Mapping[str, str], found: Mapping[str, str]) -> bool:

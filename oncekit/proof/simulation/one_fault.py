@@ -57,7 +57,7 @@ class OneFault(Faults):
         self._place, self.fault, self._arrives, self._act = (kind, number), fault, arrives, act
         self.seen: dict[str, list[str]] = {"call": [], "boundary": [], "point": []}
         """The labels of all places of a kind."""
-        self.struck_at: float | None = None
+        self._has_struck = False
         self.later = 0
         """Calls and points after the fault."""
         self._broken: tuple[str, str, str] | None = None
@@ -71,13 +71,12 @@ class OneFault(Faults):
     def _strikes(self, kind: str, label: str) -> bool:
         place = (kind, len(self.seen[kind]))
         self.seen[kind].append(label)
-        if place == self._place:
-            self.struck_at = self._world.scheduler.now()
+        self._has_struck |= place == self._place
         return place == self._place
 
     def _go_on(self) -> None:
         """To a later call or point; what was held until then comes before it."""
-        if self.struck_at is not None:
+        if self._has_struck:
             for let_in in self.due(self.later):
                 let_in()
             self.later += 1

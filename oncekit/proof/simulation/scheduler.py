@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from oncekit.local.engine import runs
 from oncekit.local.patching import replaced
@@ -277,12 +276,4 @@ class DeliveryQueue:
         for cancel in cancels.values():
             cancel()
 
-    def close(self) -> None:
-        self.forget()
-
-
-def seeded_uuid(dice: Any) -> Callable[[], Any]:
-    """A `uuid4` that repeats."""
-    import uuid
-
-    return lambda: uuid.UUID(int=dice.getrandbits(128), version=4)
+    close = forget

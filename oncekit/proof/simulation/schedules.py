@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -100,29 +101,26 @@ def shrunk(world: World, failing: Outcome) -> Outcome:
 # ---- many, in processes ----
 
 
-def _batch(first: int, count: int) -> tuple[list[Outcome], Counter[str]]:
-    """Those that failed, and how the records ended."""
+def _batch(first: int, end: int) -> tuple[list[Outcome], Counter[str], int]:
+    """Those that failed, how the records ended, and how many they were."""
     failed, statuses = [], Counter[str]()
-    for seed in range(first, first + count):
+    for seed in range(first, end):
         outcome = run_plan(opened(), draw(seed))
         statuses.update(outcome.statuses)
         if outcome.faults:
             failed.append(outcome)
-    return failed, statuses
+    return failed, statuses, end - first
 
 
 def batches(first: int, count: int | None, processes: int = 2) -> Iterator[tuple[list[Outcome], Counter[str], int]]:
-    """Schedules from a seed on; without a count they never end."""
+    """Schedules from a seed on, some batches at a time; without a count they never end."""
+    end = math.inf if count is None else first + count
     with ProcessPoolExecutor(processes, get_context("spawn"), opened) as pool:
-        running: dict[Future[tuple[list[Outcome], Counter[str]]], int] = {}
-        following, end = first, None if count is None else first + count
-        while running or end is None or following < end:
-            while len(running) < 2 * processes and (end is None or following < end):
-                size = BATCH if end is None else min(BATCH, end - following)
-                running[pool.submit(_batch, following, size)] = size
-                following += size
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield *future.result(), running.pop(future)
+        while first < end:
+            following = int(min(end, first + 4 * processes * BATCH))
+            starts = range(first, following, BATCH)
+            yield from pool.map(_batch, starts, [min(at + BATCH, following) for at in starts])
+            first = following
 
 
 def tell(outcome: Outcome) -> list[str]:

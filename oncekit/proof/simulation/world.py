@@ -33,7 +33,7 @@ from oncekit.promises.journal import Fault, Journal
 from oncekit.promises.owners import is_fast, status_of
 from oncekit.proof.simulation import business
 from oncekit.proof.simulation.functions import Functions, Point
-from oncekit.proof.simulation.scheduler import Scheduler, seeded_uuid
+from oncekit.proof.simulation.scheduler import Scheduler
 
 ROOT = Path(__file__).parents[3]
 BEGIN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
@@ -140,7 +140,7 @@ class World:
         stack.enter_context(business.pauses_in(self.scheduler))
         self.express = Express(self.scheduler)
         stack.enter_context(boundaries(self._at_boundary))
-        stack.enter_context(replaced((uuid, "uuid4", seeded_uuid(self.dice))))
+        stack.enter_context(replaced((uuid, "uuid4", lambda: uuid.UUID(int=self.dice.getrandbits(128), version=4))))
 
     def begin(self, seed: int = 0, background: str = "calm") -> None:
         """Everything empty, the clock at its beginning, and nothing that goes wrong."""
