@@ -15,7 +15,7 @@ from scenario import charge
 
 from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
 from oncekit.console.drawing.layout import layout
-from oncekit.console.drawing.svg import STYLE, embedded
+from oncekit.console.drawing.svg import embedded
 from oncekit.console.here import run_here
 from oncekit.console.picture import picture
 from oncekit.console.run import Run
@@ -76,14 +76,6 @@ def test_each_path_of_an_operation_is_drawn_with_what_became_of_each_state(
     assert set(signs) == {each.state for each in at_top}
     assert ways == {f"{a.state} → {b.state}" for a, b in pairwise(at_top)}
     assert (signs[at_top[-1].state] == "✗") == (run.status == "FAILED")
-
-
-def test_the_rules_of_a_picture_hold_for_nothing_else_in_a_page(cloud: LocalCloud) -> None:
-    rules = re.findall(r"^ *([^{}@/\n][^{}]*?) \{$|^([^{}@/\n][^{}]*?) \{ ", STYLE.read_text("utf-8"), re.MULTILINE)
-    selectors = [each for rule in rules for each in "".join(rule).split(", ")]
-    assert len(selectors) > 20 and all(re.match(r"\.graph\b", each) for each in selectors)
-    shown = picture(MACHINES["operation"], run_here(cloud.run(charge())), whole=False)
-    assert shown.startswith("<svg") and "<style" not in shown and " style=" not in shown
 
 
 def test_names_and_comments_are_text_in_the_picture_and_never_markup() -> None:

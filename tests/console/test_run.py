@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from engine_machines import END, create, start
 from scenario import charge
 
@@ -98,9 +97,3 @@ def test_a_failure_within_a_map_is_its_own_and_caught_by_it(cloud: LocalCloud) -
     assert outcomes(until(ended, "SucceedStateEntered")) == {"Each": "caught", "Bad": "failed", "Out": "running"}
     assert [each.parent for each in run.visits] == [None, 1, None]
     assert taken(run).steps == ["Each", "Out"], "what is within has no place of its own in the picture"
-
-
-@pytest.mark.parametrize("event", [{"type": "SomethingNew"}, {"type": "TaskFailed", "taskFailedEventDetails": {}}])
-def test_events_that_say_nothing_of_a_state_are_no_error(event: dict[str, object]) -> None:
-    run = run_of({"executionArn": "arn:aws:states:r:1:execution:m:n", "status": "RUNNING"}, [STARTED, STARTED | event])
-    assert run.visits == [] and run.name == "n"
