@@ -46,10 +46,10 @@ class Credential:
 
 
 class AccessKeys:
-    """Random keys, made when the cloud is opened. Thread-safe."""
+    """Random keys, made when the cloud is opened, but for the developer's where it is given. Thread-safe."""
 
-    def __init__(self) -> None:
-        self.own = AccessKey()
+    def __init__(self, own: AccessKey | None = None) -> None:
+        self.own = own or AccessKey()
         self._of: dict[Caller, AccessKey] = {}
         self._lock = threading.Lock()
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from oncekit.local.access_keys import AccessKeys
+from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.deploy import Stack, deploy
@@ -63,12 +63,14 @@ class Cloud:
         on_output: Callable[[LogLine], None] | None = None,
         dice: random.Random | None = None,
         http_port: int = 0,
+        access_key: AccessKey | None = None,
     ) -> None:
         self.clock: Clock = clock or VirtualClock()
         self._path = template
         self._parameters = dict(parameters or {})
         self._port = port
         self._http_port = http_port
+        self._access_key = access_key
         self._events = events
         self._on_output = on_output
         self._dice = dice
@@ -98,7 +100,7 @@ class Cloud:
         self._stack.close()
 
     def _open(self) -> None:
-        self._keys = AccessKeys()
+        self._keys = AccessKeys(self._access_key)
         self._stack.enter_context(no_other_cloud(self._keys.own.environment))
         template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
         import_interpreter()
@@ -180,13 +182,15 @@ class Cloud:
         """The values of CloudFormation's Ref, by logical id: a name, a URL or an ARN."""
         return {logical_id: resource.ref for logical_id, resource in self.deployed.resources.items()}
 
+    def named(self, kind: str) -> Mapping[str, str]:
+        """The values of Ref of the resources of a type, by logical id."""
+        resources = self.deployed.resources.items()
+        return {logical_id: made.ref for logical_id, made in resources if made.type == kind and made.ref}
+
     @property
     def tables(self) -> Mapping[str, str]:
         """The names of the DynamoDB tables, by logical id."""
-        resources = self.deployed.resources.items()
-        return {
-            logical_id: made.ref for logical_id, made in resources if made.type == "AWS::DynamoDB::Table" and made.ref
-        }
+        return self.named("AWS::DynamoDB::Table")
 
     def item_counts(self) -> Mapping[str, int]:
         """How many items each DynamoDB table has, by logical id."""

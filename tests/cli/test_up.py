@@ -18,6 +18,7 @@ from once_up import once_up
 from signing import keys
 
 from oncekit.cli.here.env import write
+from oncekit.cli.here.kept_data import FILE
 
 ROOT = Path(__file__).parents[2]
 CHARGE = {"orderId": "k", "amount": 4200, "currency": "EUR"}
@@ -126,3 +127,27 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(
         assert up.process.wait(20) == 0
         assert up.err.read_text().endswith("The local cloud is down.\n")
     assert not list((tmp_path / "cache").rglob("*.json"))
+
+
+def test_data_and_access_key_are_there_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    large = {"operation": "build-report", "idempotencyKey": "k", "payload": {"bytes": 9000}}
+    given = []
+    for outcome in ("EXECUTED", "REPLAYED"):
+        with once_up(ROOT, tmp_path, "--data", str(tmp_path / "data")) as up:
+            given.append({name: up.given[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")})
+            *_, machine = next(line for line in up.lines if "  full lane" in line).split()
+            send(up.given, machine, large)
+            up.wait_for(f"{outcome}  default#build-report#k  ")
+            s3 = boto3.client("s3", endpoint_url=up.given["AWS_ENDPOINT_URL"], **keys(up.given))
+            [bucket] = [each["Name"] for each in s3.list_buckets()["Buckets"]]
+            [answer] = s3.list_objects_v2(Bucket=bucket, Prefix="responses/")["Contents"]
+            assert answer["Size"] == 9000
+    assert given[0] == given[1]
+    assert stat.S_IMODE((tmp_path / "data" / FILE).stat().st_mode) == 0o600
+
+
+def test_a_file_that_up_has_not_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("{}")
+    done = once(no_stack, "up", "--data", str(tmp_path))
+    assert done.code == 2 and f"{tmp_path / FILE} is not what `once up --data` writes" in done.err

@@ -14,6 +14,7 @@ from oncekit.problem import Problem
 
 if TYPE_CHECKING:
     from oncekit.local import Clock
+    from oncekit.local.access_keys import AccessKey
     from oncekit.local.lambda_runtime import LogLine
     from oncekit.local.once_cloud import LocalCloud
 
@@ -28,6 +29,7 @@ def local_cloud(
     on_output: Callable[[LogLine], None] | None = None,
     parameters: Mapping[str, str] | None = None,
     http_port: int = 0,
+    access_key: AccessKey | None = None,
 ) -> Iterator[LocalCloud]:
     """The local cloud with an operation state machine in it, in virtual time unless a clock is given.
 
@@ -42,7 +44,13 @@ def local_cloud(
         try:
             with (
                 LocalCloud(
-                    template, parameters, clock=clock, port=port, on_output=on_output, http_port=http_port
+                    template,
+                    parameters,
+                    clock=clock,
+                    port=port,
+                    on_output=on_output,
+                    http_port=http_port,
+                    access_key=access_key,
                 ) as cloud,
                 rare_collections(),
             ):

@@ -93,11 +93,15 @@ def environment_of(template: Path) -> Mapping[str, str]:
 
 
 def write(template: Path, environment: Mapping[str, str]) -> None:
-    file = _file(template)
+    write_private(_file(template), json.dumps(environment))
+
+
+def write_private(file: Path, text: str) -> None:
+    """At once, and for its user alone."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = file.with_name(f"{FILE}.{os.getpid()}")
+    new = file.with_name(f"{file.name}.{os.getpid()}")
     new.touch(mode=0o600)
-    new.write_text(json.dumps(environment), encoding="utf-8")
+    new.write_text(text, encoding="utf-8")
     new.replace(file)
 
 

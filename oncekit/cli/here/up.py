@@ -7,6 +7,7 @@ import queue
 import re
 import signal
 import threading
+import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -50,11 +51,19 @@ ConsolePort = Annotated[
     typer.Option("--console-port", metavar="PORT", min=0, max=65535, help="The port of the page; 0 takes a free one."),
 ]
 
+Data = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", file_okay=False, help="Keep tables, buckets and the access key here over a restart."),
+]
+Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
+
 
 def up(
     port: Port = 4599,
     http_port: HttpPort = 4601,
     console_port: ConsolePort = 4600,
+    data: Data = None,
+    open_page: Open = False,
     parameter: Parameters = None,
     template: Template = None,
 ) -> int:
@@ -67,6 +76,9 @@ def up(
     terminal, `eval "$(once env)"` unsets the settings of real accounts, and sets the endpoint and an access key. The
     key is random in each run; calls without it, from a program or a web page, are refused.
     It listens on 127.0.0.1 only.
+
+    With --data, what tables and buckets contain when it ends is there again at the next start, under the same key.
+    Executions and messages are not: recovery continues the operations that were in progress.
     """
     path, parameters = find_template(template).resolve(), values_of(parameter)
     stopping = threading.Event()
@@ -75,18 +87,24 @@ def up(
     from oncekit.cli.here.console import console_of
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.env import kept_while_up
+    from oncekit.cli.here.kept_data import keeping, kept_in
+    from oncekit.local.access_keys import AccessKey
     from oncekit.local.clock import RealClock
 
-    news = News()
-    with local_cloud(path, RealClock(), port, news.printed, parameters, http_port) as cloud:
+    news, kept = News(), kept_in(data)
+    key = AccessKey(**kept["accessKey"])
+    with local_cloud(path, RealClock(), port, news.printed, parameters, http_port, key) as cloud:
         news.follow(cloud)
         with (
+            keeping(cloud, data, kept),
             console_of(cloud, path.parent, console_port) as console,
             watching(news.ended),
             kept_while_up(path, cloud.environment),
         ):
             Watch(lambda: {path, *cloud.sources}, stopping, news.changed).start()
             _tell(cloud, console, path)
+            if open_page:
+                webbrowser.open(console)
             while not stopping.is_set():
                 news.tell()
     tell("The local cloud is down.")

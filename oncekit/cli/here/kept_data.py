@@ -1,0 +1,89 @@
+"""What `once up --data DIR` keeps over a restart: the items of tables, the objects of buckets, and the access key.
+
+Executions and messages are not kept. So a record that was in progress has an owner that is gone: the sweep continues it
+when its lease is over, as on AWS.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oncekit.cli.here.env import write_private
+from oncekit.local.access_keys import AccessKey
+from oncekit.problem import Problem
+
+if TYPE_CHECKING:
+    from oncekit.local.once_cloud import LocalCloud
+
+FILE = "local-cloud.json"
+TABLE, BUCKET = "AWS::DynamoDB::Table", "AWS::S3::Bucket"
+Kept = dict[str, Any]
+
+
+def kept_in(folder: Path | None) -> Kept:
+    """What is kept in a folder; where there is nothing, a new access key. Raises Problem."""
+    key = AccessKey()
+    nothing: Kept = {"accessKey": {"id": key.id, "secret": key.secret}, "tables": {}, "buckets": {}}
+    if folder is None or not (file := folder / FILE).exists():
+        return nothing
+    try:
+        kept: Kept = json.loads(file.read_text())
+        AccessKey(**kept["accessKey"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Problem(
+            f"{file} is not what `once up --data` writes ({error}): give another folder, or delete it"
+        ) from error
+    return kept
+
+
+@contextmanager
+def keeping(cloud: LocalCloud, folder: Path | None, kept: Kept) -> Iterator[None]:
+    """Puts what is kept into the cloud, and at the end writes what is in it then; what has no place stays in the file.
+
+    The file is its user's alone: it has the access key.
+    """
+    if folder is None:
+        yield
+        return
+    dynamodb, s3 = cloud.client("dynamodb"), cloud.client("s3")
+    _put_back(cloud, kept, folder / FILE)
+    try:
+        yield
+    finally:
+        kept["tables"] |= {name: list(_items(dynamodb, table)) for name, table in cloud.named(TABLE).items()}
+        kept["buckets"] |= {name: list(_objects(s3, bucket)) for name, bucket in cloud.named(BUCKET).items()}
+        write_private(folder / FILE, json.dumps(kept))
+
+
+def _put_back(cloud: LocalCloud, kept: Kept, file: Path) -> None:
+    from botocore.exceptions import ClientError
+
+    dynamodb, s3 = cloud.client("dynamodb"), cloud.client("s3")
+    for name, table in cloud.named(TABLE).items():
+        for item in kept["tables"].get(name, ()):
+            try:
+                dynamodb.put_item(TableName=table, Item=item)
+            except ClientError as error:
+                raise Problem(f"{file}: an item does not fit into {name} any more: {error}") from error
+    for name, bucket in cloud.named(BUCKET).items():
+        for each in kept["buckets"].get(name, ()):
+            content = base64.b64decode(each["body"])
+            s3.put_object(Bucket=bucket, Key=each["key"], ContentType=each["type"], Body=content)
+
+
+def _items(dynamodb: Any, table: str) -> Iterator[Mapping[str, Any]]:
+    for page in dynamodb.get_paginator("scan").paginate(TableName=table):
+        yield from page["Items"]
+
+
+def _objects(s3: Any, bucket: str) -> Iterator[Mapping[str, str]]:
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+        for each in page.get("Contents", ()):
+            found = s3.get_object(Bucket=bucket, Key=each["Key"])
+            body = base64.b64encode(found["Body"].read()).decode()
+            yield {"key": each["Key"], "type": found["ContentType"], "body": body}
