@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
 import json
 import shutil
@@ -17,8 +16,6 @@ import pytest
 import yaml
 from adoption.conftest import APPLICATION, Application
 
-from oncekit import application
-from oncekit.cli.here.demo import stage
 from oncekit.local.template import parse
 
 ONCE_IN_FULL = ("once/template.yaml", "once/statemachine/operation.asl.yaml", "once/shared/once/step.py")
@@ -574,8 +571,3 @@ def test_a_template_of_another_name_is_taken(foreign: Application) -> None:
     assert foreign.once("new", "pay", "--template", "app.yaml").code == 0
     assert "PayFunction:" in foreign.text("app.yaml")
     assert foreign.once("init", "--template", "none.yaml").code == 2
-
-
-def test_the_demo_is_played_on_the_sample_where_the_template_here_is_another(foreign: Application) -> None:
-    with contextlib.chdir(foreign.folder):
-        assert stage() == application.folder() / application.TEMPLATE
