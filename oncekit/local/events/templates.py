@@ -1,11 +1,12 @@
 """Inputs made from an event: Input, InputPath and InputTransformer of a target, InputTemplate of a pipe.
 
 The result is the text that the target gets. Outside quotes, a placeholder `<name>` becomes the JSON of an object or
-array; a text becomes the text with quotes around it. Within quotes it becomes the text. A text is never escaped: with a
-quote, a backslash or a line break in it, the result is not JSON, and nothing is delivered. A path that matches nothing
-becomes an empty text, `""` outside quotes. An object or array within quotes loses its own quotes in a template that is
-a text; in a template that is JSON the result is not JSON. If one path is the whole template of a pipe, an object or
-array loses its quotes, too: the result is not JSON, and cannot start a state machine.
+array; a text becomes the text with quotes around it. Within quotes it becomes the text. A text is never escaped: its
+quotes, backslashes and line breaks become those of the template. If the result is no JSON, nothing is delivered; but
+`q", "a": "b` brings a member along, and `a\\/b` is read as `a/b`. A path that matches nothing becomes an empty text,
+`""` outside quotes. An object or array within quotes loses its own quotes in a template that is a text; in a template
+that is JSON the result is not JSON. If one path is the whole template of a pipe, an object or array loses its quotes,
+too: the result is not JSON, and cannot start a state machine.
 
 Of paths there are, as far as EventBridge supports them, members by name and elements by index.
 
