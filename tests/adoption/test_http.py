@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from email.message import Message
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -12,6 +13,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from oncekit.local.faults import fails
 from oncekit.testing.cloud import TestCloud
 
 Answered = tuple[int, Any]
@@ -19,6 +21,13 @@ Answered = tuple[int, Any]
 
 def call(cloud: TestCloud, method: str, path: str, body: dict[str, Any] | None = None, **headers: str) -> Answered:
     """Status and body of a signed request; a redirect is followed, which the local cloud does not want signed anew."""
+    return answered(cloud, method, path, body, **headers)[:2]
+
+
+def answered(
+    cloud: TestCloud, method: str, path: str, body: dict[str, Any] | None = None, **headers: str
+) -> tuple[int, Any, Message]:
+    """The same, and the headers of the answer."""
     given = cloud.environment
     key = Credentials(given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"])
     data = None if body is None else json.dumps(body).encode()
@@ -28,10 +37,10 @@ def call(cloud: TestCloud, method: str, path: str, body: dict[str, Any] | None =
     SigV4Auth(key, "execute-api", given["AWS_REGION"]).add_auth(sent)
     try:
         with urlopen(Request(sent.url, data, dict(sent.headers), method=method)) as answer:
-            return answer.status, json.load(answer)
+            return answer.status, json.load(answer), answer.headers
     except HTTPError as error:
         with error:
-            return error.code, json.load(error)
+            return error.code, json.load(error), error.headers
 
 
 @pytest.mark.parametrize(
@@ -81,6 +90,12 @@ def test_an_answer_that_is_too_large_for_the_record_can_be_fetched(cloud: TestCl
     *_, days, _, _, hashed, name = record["resultRef"]["key"].split("/")
     assert call(cloud, "GET", f"/fees/_results/{days}/{hashed}/{name}") == (200, "x" * 9000)
     assert call(cloud, "GET", f"/fees/_results/{days}/{hashed}/{name[1:]}")[0] == 404
+
+
+def test_who_is_not_answered_in_time_is_told_to_send_the_same_again(cloud: TestCloud) -> None:
+    with cloud.intercept(fails("AccessDeniedException", state="Finalize", nth=0)):
+        status, body, headers = answered(cloud, "POST", "/fees", {"loan": "l-1", "cents": 5})
+    assert (status, headers["Retry-After"]) == (504, "2") and "send the same again" in body["message"]
 
 
 def test_a_sender_who_asks_for_it_does_not_wait(cloud: TestCloud) -> None:
