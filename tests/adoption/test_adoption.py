@@ -203,6 +203,7 @@ def test_a_rule_starts_the_alias_and_its_dead_letter_queue_is_its_own(cloud: Tes
     assert [each["Arn"].rpartition(":")[2] for each in rule.properties["Targets"]] == ["live"]
     assert ':live","input"' in re.sub(r"[\\ ]", "", json.dumps(made["ChargeFeeApi"].properties["Body"]))
     [allowed] = policy["PolicyDocument"]["Statement"]
+    assert (allowed["Action"], allowed["Principal"]) == ("sqs:SendMessage", {"Service": "events.amazonaws.com"})
     assert allowed["Condition"] == {"ArnEquals": {"aws:SourceArn": rule.attributes("Arn")}}
 
 

@@ -94,11 +94,12 @@ def test_a_duplicate_is_answered_however_long_the_table_throttles(cloud: LocalCl
     ("state", "script", "status"),
     [
         ("Finalize", {"return": 1}, "COMPLETED"),
+        ("CacheResponse", {"return": "x" * 9000}, "COMPLETED"),
         ("RecordFailure", {"raise": "PermanentError"}, "FAILED"),
         ("RecordQuarantine", {"raise": "NeedsAttention"}, "QUARANTINED"),
     ],
 )
-def test_what_came_of_it_is_written_down_however_long_the_table_throttles(
+def test_what_came_of_it_is_written_down_however_long_a_service_throttles(
     cloud: LocalCloud, latches: Latches, state: str, script: dict[str, Any], status: str
 ) -> None:
     """In the full lane business logic does not run again only because this write fails for an hour."""

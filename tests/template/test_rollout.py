@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from template_parts import OWN_FUNCTIONS, TEMPLATE, references, resolver, values_for
+from template_parts import OWN_FUNCTIONS, TEMPLATE, all_resources, references, resolver, values_for
 
 from oncekit.local.template import Template, load
 
@@ -52,6 +52,19 @@ def test_a_gradual_rollout_moves_every_function_and_goes_back_on_errors(rollout:
 def test_a_gradual_rollout_moves_both_lanes_and_goes_back_when_executions_die(rollout: str, lane: str) -> None:
     preference = alias_of_machine(rollout, lane)
     assert (preference["Type"], preference["Alarms"]) == (rollout.upper(), ["DeadExecutionsAlarm"])
+
+
+def test_a_version_of_a_machine_waits_for_what_allows_its_role_to_invoke() -> None:
+    """Else its first requests could not invoke a function that its Operations names anew."""
+    made = all_resources()
+    versions = {name: each for name, each in made.items() if each["Type"] == "AWS::StepFunctions::StateMachineVersion"}
+    assert len(versions) == 2
+    for name, version in versions.items():
+        machine = made[version["Properties"]["StateMachineArn"]["Ref"]]["Properties"]
+        [role, _] = machine.get("Role", machine.get("RoleArn"))["Fn::GetAtt"]
+        policies = [(policy, each["Properties"]) for policy, each in made.items() if each["Type"] == "AWS::IAM::Policy"]
+        allow = [policy for policy, p in policies if {"Ref": role} in p["Roles"] and "lambda:InvokeFunction" in str(p)]
+        assert allow == [version.get("DependsOn")], name
 
 
 def test_all_at_once_needs_no_codedeploy_and_no_alarm() -> None:
