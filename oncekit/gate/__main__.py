@@ -8,26 +8,20 @@ from pathlib import Path
 from oncekit.gate import errors, expressions, lanes, timeouts, variables, writes
 from oncekit.gate.machine import Finding
 from oncekit.gate.project import Project
-from oncekit.local.definition import DefinitionError
-from oncekit.local.template import TemplateError
 
 LANES = ("statemachine/operation.asl.yaml", "statemachine/fast.asl.yaml")
 
 
 def findings(path: Path) -> list[Finding]:
-    """What the checks find in the definitions of the template at `path`; or the reason why they cannot be read."""
-    found: set[Finding] = set()
-    try:
-        project = Project(path)
-        machines = {machine.file: machine for machine in project.machines_under({})}
-        for machine in machines.values():
-            for check in (expressions.check, variables.check, errors.check, writes.check):
-                found.update(check(machine))
-        found.update(timeouts.check(project))
-        if set(LANES) <= machines.keys():
-            found.update(lanes.check(*(machines[each] for each in LANES)))
-    except (DefinitionError, TemplateError, OSError) as error:
-        return [Finding(path.name, "", str(error))]
+    """What the checks find in the definitions of the template at `path`. Raises what `Project` does."""
+    project = Project(path)
+    found: set[Finding] = set(timeouts.check(project))
+    machines = {machine.file: machine for machine in project.machines_under({})}
+    for machine in machines.values():
+        for check in (expressions.check, variables.check, errors.check, writes.check):
+            found.update(check(machine))
+    if set(LANES) <= machines.keys():
+        found.update(lanes.check(*(machines[each] for each in LANES)))
     return sorted(found)
 
 

@@ -207,8 +207,3 @@ def test_the_command_prints_a_line_for_each_finding_and_fails(
     monkeypatch.chdir(tmp_path)
     assert main() == 1
     assert "AcquireLock: has no TimeoutSeconds" in capsys.readouterr().out
-
-
-def test_a_template_that_is_not_there_is_named(tmp_path: Path) -> None:
-    [found] = findings(tmp_path / "template.yaml")
-    assert str(found).startswith("template.yaml: ") and "No such file" in str(found)
