@@ -37,9 +37,9 @@ def no_other_cloud(credentials: Mapping[str, str] = NO_KEY) -> Iterator[None]:
     }
     try:
         with replaced(
-            (socket.socket, "connect", _connecting_to_loopback(socket.socket.connect)),
-            (socket.socket, "connect_ex", _connecting_to_loopback(socket.socket.connect_ex)),
-            (socket, "getaddrinfo", _resolving_loopback(socket.getaddrinfo)),
+            (socket.socket, "connect", _on_loopback(socket.socket.connect, _host_of)),
+            (socket.socket, "connect_ex", _on_loopback(socket.socket.connect_ex, _host_of)),
+            (socket, "getaddrinfo", _on_loopback(socket.getaddrinfo, lambda host, *_: host)),
         ):
             yield
     finally:
@@ -47,24 +47,16 @@ def no_other_cloud(credentials: Mapping[str, str] = NO_KEY) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _connecting_to_loopback(connect: Callable[..., Any]) -> Callable[..., Any]:
-    def connect_to_loopback(self: socket.socket, address: Any) -> Any:
-        if isinstance(address, tuple):
-            _refuse_beyond_loopback(address[0])
-        return connect(self, address)
-
-    return connect_to_loopback
+def _host_of(_socket: socket.socket, address: Any) -> Any:
+    return address[0] if isinstance(address, tuple) else "localhost"  # a path on this machine
 
 
-def _resolving_loopback(getaddrinfo: Callable[..., Any]) -> Callable[..., Any]:
-    def resolve(host: Any, *args: Any, **kwargs: Any) -> Any:
-        _refuse_beyond_loopback(host)
-        return getaddrinfo(host, *args, **kwargs)
+def _on_loopback(call: Callable[..., Any], host_of: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        host = host_of(*args)
+        name = host.decode() if isinstance(host, bytes) else str(host or "localhost")
+        if not name.startswith("127.") and name not in ("::1", "localhost"):
+            raise NotLocalError(f"the local cloud never calls other machines, but something tried to reach {name}")
+        return call(*args, **kwargs)
 
-    return resolve
-
-
-def _refuse_beyond_loopback(host: Any) -> None:
-    name = host.decode() if isinstance(host, bytes) else str(host or "localhost")
-    if not name.startswith("127.") and name not in ("::1", "localhost"):
-        raise NotLocalError(f"the local cloud never calls other machines, but something tried to reach {name}")
+    return checked

@@ -22,17 +22,13 @@ _MOST = 500
 """Characters of what moto says; what is wrong comes first, and after it, for one, all of a definition."""
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MOST else f"{text[:_MOST]} ..."
-
-
 @contextmanager
 def faults_named(logical_id: str, kind: str) -> Iterator[None]:
     """What moto refuses or fails on is said with the resource. Only moto's own work belongs inside."""
     try:
         yield
     except Exception as error:  # its models fail with anything on what they do not expect, such as AttributeError
-        told = _shortened(f"{type(error).__name__}: {error}")
+        told = f"{type(error).__name__}: {error}"[:_MOST]
         raise TemplateError(
             f"{logical_id} ({kind}): moto, which plays its service here, fails on it: {told}"
         ) from error

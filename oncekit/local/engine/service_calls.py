@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.client import BaseClient
@@ -19,12 +19,7 @@ from oncekit.local.permissions import Caller, Permissions
 
 if TYPE_CHECKING:
     from oncekit.local.engine.runs import Run
-
-
-class Lambda(Protocol):
-    """The interface that runs functions; the shapes are those of boto3's Lambda client."""
-
-    def invoke(self, **parameters: Any) -> dict[str, Any]: ...
+    from oncekit.local.lambda_runtime import LambdaRuntime
 
 
 @dataclass(frozen=True)
@@ -60,7 +55,7 @@ class ServiceCalls:
     Whether the role of the state machine allows a call, the service says: after the interceptors.
     """
 
-    def __init__(self, functions: Lambda, guard: Permissions, key: AccessKey) -> None:
+    def __init__(self, functions: LambdaRuntime, guard: Permissions, key: AccessKey) -> None:
         self._functions = functions
         self._key = key
         self._guard = guard

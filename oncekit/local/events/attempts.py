@@ -86,7 +86,8 @@ class Attempts:
             self._refused(shipment, shipment.refusal)
             return
         try:
-            delays = self._fate(shipment.delivery)
+            fate = self.fates[-1] if self.fates else at_once
+            delays = list(fate(shipment.delivery))
         except (Refusal, ClientError, BotoCoreError, OSError) as error:
             self._refused(shipment, refusal_of(error))
             return
@@ -95,13 +96,6 @@ class Attempts:
                 self._delivery_queue.later(delay, lambda: self._send(shipment))
             else:
                 self._send(shipment)
-
-    def _fate(self, delivery: Delivery) -> list[float]:
-        """The last fate given decides; the delays of an earlier one come on top of each."""
-        delays = list(at_once(delivery))
-        for fate in self.fates:
-            delays = [one + other for one in delays for other in fate(delivery)]
-        return delays
 
     def _send(self, shipment: Shipment) -> None:
         try:

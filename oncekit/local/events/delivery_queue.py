@@ -10,7 +10,6 @@ import itertools
 import logging
 import queue
 import threading
-import time
 from collections.abc import Callable
 
 from oncekit.local.clock import Clock
@@ -38,9 +37,8 @@ class Activity:
 
     def wait(self, timeout: float) -> bool:
         """Wait until nothing is in progress, `timeout` real seconds at most."""
-        end = time.monotonic() + timeout
         with self._changed:
-            return self._changed.wait_for(lambda: self._going_on == 0, max(0.0, end - time.monotonic()))
+            return self._changed.wait_for(lambda: self._going_on == 0, timeout)
 
 
 class DeliveryQueue:

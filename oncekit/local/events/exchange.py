@@ -58,7 +58,12 @@ class Exchange:
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """Run what was deployed, and nothing else. Raises TemplateError for what AWS would refuse."""
-        resources = {name: each for name, each in resources.items() if each.ref and _is_run(name, each)}
+        made = {logical_id: each for logical_id, each in resources.items() if each.ref}
+        resources = {}
+        for logical_id, each in made.items():
+            with readable(logical_id):
+                if is_run(each):
+                    resources[logical_id] = each
         wanted = _of_type(resources, _RULE)
         schedules = []
         for logical_id, each in _of_type(resources, _SCHEDULE).items():
@@ -141,13 +146,7 @@ class Exchange:
 
 
 def _of_type(resources: Mapping[str, Deployed], kind: str) -> dict[str, Deployed]:
-    """Those that were made: one whose condition does not hold has no name."""
-    return {logical_id: each for logical_id, each in resources.items() if each.type == kind and each.ref}
-
-
-def _is_run(logical_id: str, each: Deployed) -> bool:
-    with readable(logical_id):
-        return is_run(each)
+    return {logical_id: each for logical_id, each in resources.items() if each.type == kind}
 
 
 def _pipes(resources: Mapping[str, Deployed]) -> Iterator[Pipe]:

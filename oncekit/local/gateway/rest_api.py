@@ -109,12 +109,11 @@ def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:
         for each in resources.values()
         if each.type == "AWS::ApiGateway::Stage" and each.ref
     }
-    apis = [each for each in resources.values() if each.type == "AWS::ApiGateway::RestApi"]
-    return [_served(each, stages[each.ref]) for each in apis if each.ref in stages and "Body" in each.properties]
-
-
-def _served(api: Deployed, stage: Mapping[str, Any]) -> RestApi:
-    return RestApi(api.ref, str(stage["StageName"]), api.properties["Body"])
+    return [
+        RestApi(each.ref, str(stages[each.ref]["StageName"]), each.properties["Body"])
+        for each in resources.values()
+        if each.type == "AWS::ApiGateway::RestApi" and each.ref in stages and "Body" in each.properties
+    ]
 
 
 def _match(method: Method, path: str) -> dict[str, str] | None:

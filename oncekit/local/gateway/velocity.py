@@ -15,7 +15,8 @@ from airspeed import operators
 
 
 class TemplateFault(ValueError):
-    """A mapping template cannot be read, or refers to what is not there."""
+    """A mapping template cannot be read, or refers to what is not there: on AWS the reference would stand in the output
+    as it is."""
 
 
 @functools.lru_cache(maxsize=100)
@@ -59,21 +60,17 @@ def _holds(self: Any, namespace: Any, loader: Any) -> bool:
     return _is_true(self.expression.calculate(namespace, loader))
 
 
-class NoSuchMethod(ValueError):
-    """A template calls what the value does not have: on AWS the reference would stand in the output as it is."""
-
-
 def _call(of: object, name: str, arguments: Sequence[object]) -> Any:
-    """The value of `of.name(arguments)`. Raises NoSuchMethod."""
+    """The value of `of.name(arguments)`. Raises TemplateFault."""
     known = _METHODS.get(type(of))
     method: Callable[..., Any] | None
     if known is None:
         method = None if name.startswith("_") or of is None else getattr(of, name, None)
         if method is None:
-            raise NoSuchMethod(f"{type(of).__name__} has no method {name}")
+            raise TemplateFault(f"{type(of).__name__} has no method {name}")
         return method(*arguments)
     if name not in known:
-        raise NoSuchMethod(f"{type(of).__name__} has no method {name} here")
+        raise TemplateFault(f"{type(of).__name__} has no method {name} here")
     return known[name](of, *arguments)
 
 
@@ -89,7 +86,7 @@ def _member(of: object, name: str) -> Any:
 def _replace_all(text: str, pattern: str, replacement: str) -> str:
     """As String.replaceAll, for replacements in which nothing is special to Java or to Python."""
     if set(replacement) & set("$\\"):
-        raise NoSuchMethod(f"a replacement with $ or a backslash is not supported: {replacement}")
+        raise TemplateFault(f"a replacement with $ or a backslash is not supported: {replacement}")
     return re.sub(pattern, replacement, text)
 
 

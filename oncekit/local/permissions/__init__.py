@@ -1,7 +1,6 @@
 """Permissions: checks calls of functions, state machines, rules, pipes and schedules against their roles' policies.
 
-    policies.py     a role's policies as the template deploys them, and what they allow
-    conditions.py   conditions of statements, as far as they can be evaluated here
+    policies.py     a role's policies as the template deploys them, and what they allow, also under a condition
     needs.py        the actions and resources that a call needs
     guard.py        allows or refuses a call, and remembers both
     http.py         calls that come over HTTP, from functions

@@ -63,48 +63,42 @@ class Denial:
         return f"{self.session} ({self.role}) may not {self.action} on {self.resource}: {self.advice}"
 
 
-@dataclass(frozen=True)
-class _Deployment:
-    roles: Mapping[str, Role]
-    """By ARN."""
-    refusals: tuple[Permission, ...] = ()
-    """From the policies of resources, for any caller."""
-
-
 class Permissions:
     """The roles of what is deployed. Thread-safe."""
 
     def __init__(self) -> None:
-        self._deployed = _Deployment({})
+        self._roles: Mapping[str, Role] = {}
+        """By ARN."""
+        self._refusals: tuple[Permission, ...] = ()
+        """From the policies of resources, for any caller."""
         self._uses: dict[Use, str] = {}
         self._denials: dict[tuple[str, str, str], Denial] = {}
         self._lock = threading.Lock()
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """From now on these resources' roles and no others. Raises TemplateError."""
-        self._deployed = _Deployment(roles_of(resources), refusals_of(resources))
+        self._roles, self._refusals = roles_of(resources), refusals_of(resources)
 
     @property
     def roles(self) -> Mapping[str, Role]:
         """The roles by logical id."""
-        return {role.logical_id: role for role in self._deployed.roles.values()}
+        return {role.logical_id: role for role in self._roles.values()}
 
     def arn_of(self, logical_id: str) -> str | None:
         """The ARN of a role, None when there is none."""
-        return next((arn for arn, role in self._deployed.roles.items() if role.logical_id == logical_id), None)
+        return next((arn for arn, role in self._roles.items() if role.logical_id == logical_id), None)
 
     def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
         """Before a call is made: raises ClientError, as AWS would, when the caller's role does not allow it.
 
         `service` is what the request is signed for, `operation` the API's name of it, parameters as boto3 takes them.
         """
-        deployed = self._deployed
-        role = deployed.roles.get(caller.role or "")
+        role = self._roles.get(caller.role or "")
         if role is None:
             return
         for need in needed(service, operation, parameters):
             answer, permissions = role.answer(need)
-            if any(each.is_for(need) for each in deployed.refusals):
+            if any(each.is_for(need) for each in self._refusals):
                 answer = Answer.DENIED_THERE
             if answer is not Answer.ALLOWED:
                 raise self._refusal(role, caller, need, answer, service, operation)
