@@ -12,16 +12,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 
-def _always() -> bool:
-    return True
-
-
 class Clock(Protocol):
     """The interface of a clock. All values are seconds; `now` counts from the epoch."""
 
     def now(self) -> float: ...
 
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = lambda: True) -> None:
         """Wait, or return early once `wanted` says no (an execution that was stopped)."""
 
     def enter(self) -> None:
@@ -70,7 +66,7 @@ class RealClock:
                 alarm.timer = self._timer(number, alarm.when)
             self._changed.notify_all()
 
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = lambda: True) -> None:
         end = self.now() + seconds
         with self._changed:
             while wanted() and (left := end - self.now()) > 0:
@@ -199,7 +195,7 @@ class VirtualClock:
                 self._running -= 1
                 self._held -= 1
 
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = lambda: True) -> None:
         sleep = _Sleep(self._now + seconds, wanted)
         with self._changing():
             sleep.end = self._now + seconds

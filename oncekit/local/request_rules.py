@@ -85,9 +85,6 @@ def _quoted(value: object) -> str:
 
 # ---- the filter ----
 
-CODE = "LocalCloudRefused"
-"""The error code for clients of AWS."""
-
 
 class RequestFilter:
     """The application behind the rules, which are checked in their order."""
@@ -110,7 +107,7 @@ def _refused(environ: WSGIEnvironment, why: str) -> Response:
     credential = credential_of(environ)
     if credential is None:
         return Response(f"{why}\n", 403, content_type="text/plain; charset=utf-8")
-    return in_protocol(credential.service, environ, client_error(CODE, why, "HTTP", 403))
+    return in_protocol(credential.service, environ, client_error("LocalCloudRefused", why, "HTTP", 403))
 
 
 def _without_cors(start_response: StartResponse) -> StartResponse:

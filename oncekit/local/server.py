@@ -13,9 +13,6 @@ from oncekit.local.permissions import Permissions
 from oncekit.local.permissions.http import refusal
 from oncekit.local.request_rules import Environ, RequestFilter, foreign_host, from_a_page, strange_key
 
-Watch = Callable[[Environ, Any], Any]
-"""Gets a request and the application that would answer it; gives the one that does."""
-
 
 def way_around(environ: Environ) -> str | None:
     """moto's control paths besides the AWS services: they reset everything, or set answers."""
@@ -29,7 +26,8 @@ class Server(Loopback):
 
     Until it is open, its address is known and its clients wait: what they ask for is not deployed yet.
     Before them stand the filter, which accepts only clients of this run, and the check of what each may do.
-    `watch` may stand before the application. `now` is the time that answers tell as their date.
+    `watch` gets a request and the application that would answer it, and gives the one that does. `now` is the time that
+    answers tell as their date.
     """
 
     def __init__(
@@ -37,7 +35,7 @@ class Server(Loopback):
         keys: AccessKeys,
         permissions: Permissions,
         port: int = 0,
-        watch: Watch = lambda _environ, application: application,
+        watch: Callable[[Environ, Any], Any] = lambda _environ, application: application,
         now: Callable[[], float] = time.time,
     ) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app

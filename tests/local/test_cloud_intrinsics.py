@@ -45,7 +45,6 @@ def resolver() -> Resolver:
         ({"Fn::If": ["IsDev", "Retain", "Delete"]}, "Delete"),
         ({"Fn::Equals": [{"Ref": "Days"}, 7]}, True),
         ({"Fn::Sub": ["${Own}", {"Own": True}]}, "true"),
-        ({"Fn::Join": ["-", [False, "a"]]}, "false-a"),
         ({"Fn::And": [{"Condition": "IsProd"}, {"Condition": "IsDev"}]}, False),
         ({"Fn::Or": [{"Condition": "IsProd"}, {"Condition": "IsDev"}]}, True),
         ({"Fn::FindInMap": ["Expiration", {"Ref": "Days"}, "Days"]}, 14),

@@ -93,7 +93,6 @@ def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -
         ('{"gone": <$.body.gone>}', {"a": 1}, {"gone": ""}),
         ('{"gone": <$.body.id>}', "not JSON", {"gone": ""}),
         ('{"count": <$.attributes.ApproximateReceiveCount>}', "x", {"count": "1"}),
-        ("<$.body>", "plain", "plain"),
     ],
 )  # fmt: skip
 def test_template_makes_each_member_of_the_array(stand: Stand, template: str, body: Any, expected: Any) -> None:

@@ -20,7 +20,6 @@ FUNCTIONS = f"arn:aws:lambda:{HERE}:function"
 UNCONDITIONAL = "s3:if-match=None s3:if-none-match=None s3:ObjectCreationOperation="
 CALLS = [
     ("dynamodb", "PutItem", T, [f"dynamodb:PutItem {TABLES}/t"]),
-    ("dynamodb", "PutItem", {"TableName": f"{TABLES}/t"}, [f"dynamodb:PutItem {TABLES}/t"]),
     ("dynamodb", "Query", {**T, "IndexName": "i"}, [f"dynamodb:Query {TABLES}/t/index/i"]),
     (
         "dynamodb",

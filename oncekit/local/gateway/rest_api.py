@@ -28,8 +28,7 @@ class Method:
 
     @property
     def integration(self) -> Mapping[str, Any]:
-        integration: Mapping[str, Any] = self.description.get(f"{_EXTENSION}integration", {})
-        return integration
+        return dict(self.description.get(f"{_EXTENSION}integration", {}))
 
     @property
     def required(self) -> Iterator[tuple[str, str]]:
@@ -76,8 +75,7 @@ class RestApi:
     def checks(self, method: Method) -> Mapping[str, bool]:
         """What the method's request validator looks at."""
         validators = self._body.get(f"{_EXTENSION}request-validators", {})
-        validator: Mapping[str, bool] = validators.get(method.description.get(f"{_EXTENSION}request-validator"), {})
-        return validator
+        return dict(validators.get(method.description.get(f"{_EXTENSION}request-validator"), {}))
 
     def authorization(self, method: Method) -> str | None:
         """What callers have to show: awsSigv4, cognito_user_pools, another type, or None."""
@@ -98,8 +96,7 @@ class RestApi:
 
     def refusals(self) -> Mapping[str, Mapping[str, Any]]:
         """The API's own gateway responses, by their type."""
-        refusals: Mapping[str, Mapping[str, Any]] = self._body.get(f"{_EXTENSION}gateway-responses", {})
-        return refusals
+        return dict(self._body.get(f"{_EXTENSION}gateway-responses", {}))
 
 
 def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:

@@ -43,13 +43,9 @@ class _End:
 
     def line(self, request_id: str) -> str | None:
         """What Lambda adds to the function's log (V51); nothing of an end that the runtime client has logged itself."""
-        match self.error:
-            case "Sandbox.Timedout":
-                return f"{request_id} {self.message}"
-            case "Runtime.ExitError":
-                return f"RequestId: {request_id} Error: {self.message}"
-            case _:
-                return None
+        if self.error == "Sandbox.Timedout":
+            return f"{request_id} {self.message}"
+        return f"RequestId: {request_id} Error: {self.message}" if self.error == "Runtime.ExitError" else None
 
 
 class Environment:

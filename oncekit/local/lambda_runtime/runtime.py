@@ -9,7 +9,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -173,7 +173,8 @@ class LambdaRuntime:
 
     def _end_running(self) -> None:
         with self._quiet:
-            _abort(environment for _, environment in self._busy.values())
+            for _, environment in self._busy.values():
+                environment.abort()
             self._quiet.wait_for(lambda: not self._busy, SECONDS_TO_END)
 
     # ---- invoking ----
@@ -181,7 +182,7 @@ class LambdaRuntime:
     def invoke(self, **parameters: Any) -> dict[str, Any]:
         """Invoke a function and wait for its end: the parameters and the answer of boto3's `invoke`.
 
-        FunctionName (a name, name:alias, or an ARN), Payload (JSON as bytes, text or a file), Qualifier (an alias,
+        FunctionName (a name, name:alias, or an ARN), Payload (JSON as bytes or text), Qualifier (an alias,
         `$LATEST` or the number of the version), InvocationType (RequestResponse); others are ignored.
 
         Raises ClientError, as boto3 does: ResourceNotFoundException, TooManyRequestsException (over the function's
@@ -288,18 +289,12 @@ class LambdaRuntime:
 
 
 def _payload(given: Any) -> bytes:
-    """Bytes, text or a file; nothing is an empty object, as on Lambda."""
-    if hasattr(given, "read"):
-        given = given.read()
+    """Bytes or text; nothing is an empty object, as on Lambda."""
     return (given.encode() if isinstance(given, str) else bytes(given or b"")) or b"{}"
 
 
-def _abort(environments: Iterable[Environment]) -> None:
-    for environment in environments:
-        environment.abort()
-
-
 def _end(environments: list[Environment]) -> None:
-    _abort(environments)  # all at once, then wait for each
+    for environment in environments:
+        environment.abort()  # all at once, then wait for each
     for environment in environments:
         environment.end()
