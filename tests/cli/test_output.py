@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.cli.output import lines_of, printed
+from oncekit.cli.output import Attempts, lines_of, printed
 from oncekit.local import LocalCloud
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}
@@ -31,6 +31,12 @@ LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\
 )
 def test_a_line_is_made_readable(line: str, shown: list[str]) -> None:
     assert lines_of(line) == shown
+
+
+def test_an_error_that_the_library_has_logged_is_told_once() -> None:
+    attempts = Attempts()
+    assert attempts.lines_of(json.dumps(LOGGED))[0] == "ERROR 'y'"
+    assert attempts.lines_of("[ERROR] KeyError: 'y'\rTraceback\r  File x") == []
 
 
 def test_each_later_attempt_that_fails_as_the_one_before_has_one_line(cloud: LocalCloud, tmp_path: Path) -> None:
