@@ -16,7 +16,7 @@ from oncekit.local.permissions.needs import Need
 from oncekit.local.permissions.policies import Answer
 
 ROOT = Path(__file__).parents[2]
-TEMPLATES = (ROOT / "template.yaml", ROOT / "api" / "template.yaml", ROOT / "operations" / "template.yaml")
+TEMPLATES = (ROOT / "template.yaml", *ROOT.glob("*/template.yaml"))
 Resources = dict[str, dict[str, Any]]
 
 # `Resource: ...*`, `Action: ...*`, `Principal: "*"`, or an item of such a list.

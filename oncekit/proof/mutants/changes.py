@@ -16,7 +16,8 @@ import yaml
 
 ROOT = Path(__file__).parents[3]
 TEMPLATE = "template.yaml"
-API = "api/template.yaml"
+PARTS = ("api/template.yaml", "examples/template.yaml")
+"""The templates inside it that have roles."""
 NO_CALLS_HERE = ("logs:", "xray:", "kms:", "s3:ListBucket", "sts:", "codedeploy:", "cloudwatch:DescribeAlarms")
 """Actions, by their beginning, of which the local cloud makes no call: nothing on this machine can miss them."""
 _POLICIES = re.compile(r"AWS::(IAM::(Role|Policy|ManagedPolicy)|S3::BucketPolicy|SQS::QueuePolicy)")
@@ -39,7 +40,7 @@ class Mutant:
 
 def all_mutants() -> list[Mutant]:
     found = [each for path in sorted((ROOT / "statemachine").glob("*.yaml")) for each in of_definition(_File(path))]
-    return found + [each for name in (TEMPLATE, API) for each in of_template(_File(ROOT / name))]
+    return found + [each for name in (TEMPLATE, *PARTS) for each in of_template(_File(ROOT / name))]
 
 
 class _File:
