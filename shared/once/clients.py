@@ -35,12 +35,7 @@ def client(service: str) -> "BaseClient":
     )
     session = botocore.session.get_session()
     session.register_component("data_loader", _models(session.get_config_variable("data_path")))
-    made = session.create_client(service, region_name=settings().region, config=config)
-    if settings().runs_alone:
-        from once.reach import explain
-
-        explain(made)
-    return made
+    return session.create_client(service, region_name=settings().region, config=config)
 
 
 class _Models(Loader):

@@ -9,8 +9,7 @@
     ├── ConditionFailed         a condition of the function's own writes did not hold; nothing was written
     ├── StepConflictError       other writers kept changing a step's items; nothing was written
     ├── WriteInDoubtError       put_once or apply_once was refused, but an earlier call may still be applied
-    ├── InvalidEventError       the event did not come from the state machine: business logic was not started
-    └── OutOfReachError         the function runs by itself (`sam local invoke`), without the table or bucket it needs
+    └── InvalidEventError       the event did not come from the state machine: business logic was not started
 
 The owner is the execution that holds the lock. Business logic raises PermanentError, NeedsAttention and LockLostError,
 or classes derived from them. After any other error it is not known whether there was an effect: the request's `onCrash`
@@ -103,10 +102,6 @@ class WriteInDoubtError(OnceError):
 
 class InvalidEventError(OnceError):
     """The function was invoked with an event that the state machine would not send."""
-
-
-class OutOfReachError(OnceError):
-    """The function runs by itself, and cannot reach the table or bucket of a call."""
 
 
 # The order decides for a class that is derived from two of them: the first can do the least harm.

@@ -15,8 +15,6 @@ class Settings:
     """POWERTOOLS_METRICS_NAMESPACE."""
     stack: str | None
     """ONCE_STACK: the stack, as a dimension of metrics; two stacks of an account may have the same operations."""
-    runs_alone: bool
-    """AWS_SAM_LOCAL: `sam local invoke` runs the function, on a developer's machine."""
 
 
 @cache
@@ -26,5 +24,4 @@ def settings() -> Settings:
         region=os.environ.get("AWS_REGION") or None,
         metrics_namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE") or "Once",
         stack=os.environ.get("ONCE_STACK") or None,
-        runs_alone=os.environ.get("AWS_SAM_LOCAL") == "true",
     )

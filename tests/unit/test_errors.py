@@ -7,7 +7,6 @@ from once.errors import (
     ConditionFailed,
     InvalidEventError,
     InvalidWriteError,
-    OutOfReachError,
     StepConflictError,
     StepMismatchError,
     WriteInDoubtError,
@@ -52,7 +51,6 @@ def test_a_subclass_leaves_as_its_base_and_is_named_in_the_message(
         (StepConflictError("?"), StepConflictError),
         (WriteInDoubtError("?"), WriteInDoubtError),
         (InvalidEventError("?"), InvalidEventError),
-        (OutOfReachError("?"), OutOfReachError),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
