@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 
 from oncekit.proof.model import exploration
 from oncekit.proof.mutants import __main__ as mutants
-from oncekit.proof.mutants import library
 from oncekit.proof.simulation import matrix, schedules
 
 PYTEST = ("-q", "-n", "2", "--dist", "worksteal")
@@ -69,7 +68,6 @@ PARTS: dict[str, Part] = {
     "schedules": _schedules,
     "model": lambda _given: exploration.main([]),
     "mutants": _mutants,
-    "library-mutants": lambda _given: library.main([]),
     "odd": _odd,
 }
 

@@ -34,7 +34,7 @@ class Action:
     parameters: Mapping[str, Any]
 
     def as_dynamodb(self) -> "TransactWriteItemTypeDef":
-        return cast("TransactWriteItemTypeDef", {self.kind: dict(self.parameters)})  # pragma: no mutate
+        return cast("TransactWriteItemTypeDef", {self.kind: dict(self.parameters)})
 
     def __str__(self) -> str:
         return f"{self.kind} in {self.table}"

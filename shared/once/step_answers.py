@@ -72,7 +72,7 @@ def answer_to(error: ClientError | BotoCoreError, step: "Step") -> Answer:
 
 def _cancelled(error: ClientError, step: "Step") -> Answer:
     """Reasons are in the order of the actions. The first one is the record's; it is skipped, for the record is read."""
-    reasons = cast("list[dict[str, Any]]", error.response.get("CancellationReasons", []))  # pragma: no mutate
+    reasons = cast("list[dict[str, Any]]", error.response.get("CancellationReasons", []))
     codes = [reason.get("Code", "None") for reason in reasons]
     of_actions = codes[1:]
     if "ValidationError" in of_actions:

@@ -10,7 +10,6 @@ import yaml
 from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.mutants import judges
 from oncekit.proof.mutants.changes import ROOT, TEMPLATE, Mutant, all_mutants, without_clauses
-from oncekit.proof.mutants.library import is_equivalent, outcomes
 
 
 @pytest.fixture(scope="module")
@@ -77,16 +76,3 @@ def test_tests_that_judge_are_there() -> None:
     assert [
         path for path in (*judges.MODEL, *judges.SCENARIOS, *judges.PERMISSIONS) if not (ROOT / path).exists()
     ] == []
-
-
-SHOWN = """--- src/once/result.py
-+++ src/once/result.py
--    if depth > 200:
-+    if depth > {}:
-"""
-
-
-def test_mutant_of_the_library_that_survives_is_a_finding_unless_nobody_could_tell() -> None:
-    told = "    once.a.x__mutmut_1: killed\n    once.a.x__mutmut_2: survived\n    once.b.x__mutmut_1: not checked\n"
-    assert outcomes(told) == {"once.a.x__mutmut_1": "killed", "once.a.x__mutmut_2": "survived"}
-    assert is_equivalent(SHOWN.format(201)) and not is_equivalent(SHOWN.format(2))
