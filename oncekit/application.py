@@ -1,4 +1,4 @@
-"""The application that people install with the command: the template, its definitions, functions and sample requests.
+"""The application that people install with the command: the template, its definitions, functions and example requests.
 
 In a checkout these are the folders beside the package; in a wheel, setup.py has put a copy into the package.
 """

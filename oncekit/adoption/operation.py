@@ -18,7 +18,7 @@ from oncekit.adoption.texts import parts, text
 from oncekit.adoption.trigger import FromHttp, Trigger
 from oncekit.problem import Problem
 
-SAMPLE = {"item": "tea", "quantity": 2}
+EXAMPLE = {"item": "tea", "quantity": 2}
 """The payload of an operation when nobody has given an example."""
 
 
@@ -46,7 +46,7 @@ class Wanted:
     def request(self) -> Mapping[str, Any]:
         """A request to try it with. Raises Problem for an example that has no key or no payload."""
         key: Any = f"{self.operation.name}-1"
-        payload: Any = SAMPLE if self.function is None else {}
+        payload: Any = EXAMPLE if self.function is None else {}
         if self.example is not None:
             key, payload = self.trigger.request(self.example) if self.trigger else (key, self.example)
         if not isinstance(payload, dict):
@@ -198,7 +198,7 @@ class Additions:
         unless = text("test_skip.txt") if kind == "skip" else ""
         test = text("test.py.txt", **places, imports=imports, unless=unless)
         if wanted.trigger is not None and wanted.example is not None:
-            self._file(f"events/{operation.name}-{wanted.trigger.sample_name}.json", _json(wanted.example), wanted)
+            self._file(f"events/{operation.name}-{wanted.trigger.example_name}.json", _json(wanted.example), wanted)
             test += wanted.trigger.test(operation)
         if wanted.step or wanted.function is not None:
             test += text("test_matrix.py.txt", unless=unless)

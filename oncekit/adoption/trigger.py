@@ -48,8 +48,8 @@ class Trigger:
     on_crash: str | None
     """What its requests say, retry or quarantine; None for what is usual."""
 
-    sample_name: ClassVar[str]
-    """What a sample is called, as a part of its file's name."""
+    example_name: ClassVar[str]
+    """What an example is called, as a part of its file's name."""
     usual_payload: ClassVar[str]
 
     def __post_init__(self) -> None:
@@ -74,19 +74,19 @@ class Trigger:
         """The lines of each resource."""
         raise NotImplementedError
 
-    def request(self, sample: Any) -> tuple[Any, Any]:
-        """Key and payload of the request that is made of a sample. Raises Problem."""
-        return at("--key", self.key, sample), at("--payload", self.payload, sample)
+    def request(self, example: Any) -> tuple[Any, Any]:
+        """Key and payload of the request that is made of an example. Raises Problem."""
+        return at("--key", self.key, example), at("--payload", self.payload, example)
 
     def test(self, operation: Operation) -> str:
-        """One that sends the sample."""
+        """One that sends the example."""
         raise NotImplementedError
 
 
 class FromRule(Trigger):
     """A rule: `BUS/PATTERN`, of the logical id of a bus or `default`, and JSON or the detail type of its events."""
 
-    sample_name, usual_payload = "event", "$.detail"
+    example_name, usual_payload = "event", "$.detail"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,12 +130,12 @@ class FromRule(Trigger):
         }
         return parts("rule.yaml", **operation.places, **places)
 
-    def request(self, sample: Any) -> tuple[Any, Any]:
-        if not isinstance(sample, dict) or not {"source", "detail-type", "detail"} <= sample.keys():
+    def request(self, example: Any) -> tuple[Any, Any]:
+        if not isinstance(example, dict) or not {"source", "detail-type", "detail"} <= example.keys():
             raise Problem("--example: an event has the members source, detail-type and detail")
-        lasting = {name: sample[name] for name in LASTING} if self.payload == "$" else sample
-        key, payload = at("--key", self.key, sample), at("--payload", self.payload, lasting)
-        if not matches(self.pattern, sample):
+        lasting = {name: example[name] for name in LASTING} if self.payload == "$" else example
+        key, payload = at("--key", self.key, example), at("--payload", self.payload, lasting)
+        if not matches(self.pattern, example):
             raise Problem(f"--example: the rule does not take this event; its pattern is {json.dumps(self.pattern)}")
         return key, payload
 
@@ -147,7 +147,7 @@ class FromRule(Trigger):
 class FromQueue(Trigger):
     """A pipe on a queue, by its logical id. Paths begin at the message, as the pipe sees it: `$.body`."""
 
-    sample_name, usual_payload = "message", "$.body"
+    example_name, usual_payload = "message", "$.body"
 
     def check_path(self, option: str, path: str) -> None:
         super().check_path(option, path)
@@ -163,8 +163,8 @@ class FromQueue(Trigger):
         places["onCrash"] = _member(self.on_crash)
         return parts("pipe.yaml", **operation.places, **places)
 
-    def request(self, sample: Any) -> tuple[Any, Any]:
-        return super().request({"body": sample})
+    def request(self, example: Any) -> tuple[Any, Any]:
+        return super().request({"body": example})
 
     def test(self, operation: Operation) -> str:
         return text("test_queue.py.txt", **operation.places, queue=self.given)
@@ -173,7 +173,7 @@ class FromQueue(Trigger):
 class FromHttp(Trigger):
     """A route of an API of its own. Paths begin at the body, and name members: `$`, `$.order.id`."""
 
-    sample_name, usual_payload = "body", "$"
+    example_name, usual_payload = "body", "$"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -212,9 +212,9 @@ TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue"
 """By option."""
 
 
-def at(option: str, path: str, sample: Any) -> Any:
-    """The value at a path in a sample. Raises Problem when there is none."""
-    value = find(path, sample)
+def at(option: str, path: str, example: Any) -> Any:
+    """The value at a path in an example. Raises Problem when there is none."""
+    value = find(path, example)
     if value is MISSING:
         raise Problem(f"{option} {path}: the example has nothing there")
     return value

@@ -12,7 +12,7 @@ from oncekit.problem import Problem
 
 
 def find_template(given: Path | None) -> Path:
-    """The template to use; that of the sample application if there is none. Raises Problem if `given` is missing."""
+    """The template to use; that of the example application if there is none. Raises Problem if `given` is missing."""
     if given is not None:
         if not given.is_file():
             raise Problem(f"there is no template at {given}")
@@ -20,15 +20,15 @@ def find_template(given: Path | None) -> Path:
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / "template.yaml").is_file():
             return folder / "template.yaml"
-    tell("No template.yaml in this folder or a parent folder: this is the sample application that comes with once.")
+    tell("No template.yaml in this folder or a parent folder: this is the example application that comes with once.")
     return application.folder() / application.TEMPLATE
 
 
 def find_event(name: str, template: Path) -> str:
-    """The file of a request: with the sample application also one of its own, such as events/charge-payment.json."""
-    sample = template.parent / name
-    is_sample = template.parent == application.folder() and name != "-"
-    return str(sample) if is_sample and not Path(name).exists() and sample.is_file() else name
+    """The file of a request: with the example application also one of its own, such as events/charge-payment.json."""
+    example = template.parent / name
+    is_ours = template.parent == application.folder() and name != "-"
+    return str(example) if is_ours and not Path(name).exists() and example.is_file() else name
 
 
 @contextmanager

@@ -54,7 +54,7 @@ class RunMatrix:
 
 @pytest.fixture(scope="session")
 def once_template(request: pytest.FixtureRequest) -> Path:
-    """The template of the cloud: template.yaml at pytest's root or in a folder above, else that of the samples."""
+    """The template of the cloud: template.yaml at pytest's root or in a folder above, else that of the examples."""
     from oncekit import application
 
     root = request.config.rootpath

@@ -22,7 +22,7 @@ def test_a_request_runs_in_any_folder_with_the_sample_application(whole: Install
     done = whole.once("run", "events/charge-payment.json", "--times", "2", "--json")
     assert done.returncode == 0, done.stderr
     dispositions = [each["disposition"] for each in json.loads(done.stdout)["executions"]]
-    assert dispositions == ["EXECUTED", "REPLAYED"] and "sample application" in done.stderr
+    assert dispositions == ["EXECUTED", "REPLAYED"] and "example application" in done.stderr
     assert not list(whole.work.iterdir()), "nothing is left in the folder"
     assert not list((whole.folder / "lib").rglob("application/build")), "nor in the package"
     assert list((whole.folder / ".cache" / "oncekit").iterdir()), "caches are the user's"
@@ -32,7 +32,7 @@ def test_an_application_of_ones_own_is_found_before_the_sample(whole: Installed)
     (whole.work / "template.yaml").write_text("Resources: {}")
     done = whole.once("run", "-")
     (whole.work / "template.yaml").unlink()
-    assert done.returncode == 2 and "sample application" not in done.stderr
+    assert done.returncode == 2 and "example application" not in done.stderr
 
 
 def test_an_application_is_made_of_what_is_installed(whole: Installed) -> None:

@@ -11,7 +11,7 @@ from oncekit.cli.here.cloud import local_cloud
 def demo() -> int:
     """Show what Once does, and check each step.
 
-    It runs the sample application that comes with once: a charge and its duplicates, a crash, a large result, and
+    It runs the example application that comes with once: a charge and its duplicates, a crash, a large result, and
     another payload under the same key. The exit code is 1 if a check fails.
     """
     from oncekit.cli.here.report import tell_denials

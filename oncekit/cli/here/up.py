@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
     from oncekit.local.permissions import Denial
 
-SAMPLE = "charge-payment.json"
+EXAMPLE = "charge-payment.json"
 LOOK_S = 0.2
 """How long an interrupt may wait."""
 _OPERATION = re.compile(r'operation\\*": *\\*"([\w-]+)')
@@ -199,8 +199,8 @@ def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
 
 
 def _example(template: Path) -> str:
-    """A request file of the application, the sample's if it is there; beside requests there may be other events."""
-    files = sorted((template.parent / "events").glob("*.json"), key=lambda each: (each.name != SAMPLE, each.name))
+    """A request file of the application, the examples' if it is there; beside requests there may be other events."""
+    files = sorted((template.parent / "events").glob("*.json"), key=lambda each: (each.name != EXAMPLE, each.name))
     requests = (each for each in files if each.is_file() and id_in(each.read_text("utf-8", "replace")))
     found = next(requests, None)
     return "EVENT" if found is None else quote(find_event(str(found.relative_to(template.parent)), template))

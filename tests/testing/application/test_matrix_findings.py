@@ -82,11 +82,11 @@ def test_a_function_whose_effects_are_safe_has_no_finding(application: TestCloud
     assert application.rows("StockTable") == [{"sku": "mug", "available": 1}], "as the test had it"
 
 
-@pytest.mark.parametrize("sample", ["charge-payment", "place-order"])
-def test_the_samples_have_no_finding(once_matrix: RunMatrix, sample: str) -> None:
+@pytest.mark.parametrize("example", ["charge-payment", "place-order"])
+def test_the_examples_have_no_finding(once_matrix: RunMatrix, example: str) -> None:
     report = once_matrix(
-        json.loads((EVENTS / f"{sample}.json").read_text()), states=sample == "place-order", seconds=LONG
+        json.loads((EVENTS / f"{example}.json").read_text()), states=example == "place-order", seconds=LONG
     )
     assert not report.findings and not report.left_out
-    if sample == "place-order":
+    if example == "place-order":
         assert {"the execution dies before Finalize", "the execution dies after AcquireLock"} <= set(report.strikes)
