@@ -4,6 +4,7 @@
     variables.py     variables that are not assigned on every path to their use; scopes of Maps
     errors.py        error names in Retry and Catch that the integration cannot raise
     timeouts.py      function < task < lease < execution, over the bounds of the parameters
+    lanes.py         states of the two lanes that differ without a reason
     writes.py        writes to the record without status, owner and fence in their condition
 
 What they read: project.py has the template, machine.py a definition, reading.py an expression.

@@ -10,8 +10,9 @@ definition.py      a state machine's definition with its substitutions
 deploy.py          makes the resources, and adds what moto drops; moto_resources.py those that are moto's
 execution.py       executions, and starts of business logic, as plain values
 items.py           DynamoDB items as plain values
-server.py          the endpoint on loopback
+server.py          the endpoint of AWS; loopback.py any server on 127.0.0.1
 account.py         the account and region of the local cloud; names of functions
+resources.py       by type of resource, its names and who makes it; stack_answers.py what CloudFormation says of it
 quotas.py          AWS quotas that several modules use
 access_keys.py     the access keys of one run; every call needs one
 request_rules.py   the rules for which HTTP requests are accepted on this machine, in front of a WSGI application
@@ -20,6 +21,7 @@ boundaries.py      where a state begins and ends
 patching.py        replaces attributes while a context is open
 faults.py          ready-made faults of service calls
 events/            rules, schedules, queues and pipes: deliveries from one service to another
+gateway/           the HTTP APIs
 engine/            moto's Step Functions interpreter, patched
 lambda_runtime/    functions in processes of their own
 permissions/       checks every call against the policies of its role

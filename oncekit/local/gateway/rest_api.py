@@ -45,7 +45,7 @@ class Method:
 
 
 class RestApi:
-    """What a client can ask for, however often. `id` is the API's, `stage` the one that is served."""
+    """What a client can ask for. `id` is the API's, `stage` the one that is served."""
 
     def __init__(self, id: str, stage: str, body: Mapping[str, Any]) -> None:
         self.id = id
