@@ -72,10 +72,15 @@ def empty_everything() -> None:
     from oncekit.local.engine.dynamodb import forget_tokens
 
     forget_tokens()
+    for _, model, attribute in containers():
+        getattr(model, attribute).clear()
+
+
+def containers() -> Iterator[tuple[str, Any, str]]:
+    """Where moto keeps what is in tables, buckets and queues: the name of each, its model, an attribute of this."""
     for kind, attributes in _CONTENTS.items():
-        for model in _models(kind).values():
-            for attribute in attributes:
-                getattr(model, attribute).clear()
+        for name, model in _models(kind).items():
+            yield from ((name, model, attribute) for attribute in attributes)
 
 
 def _taken(kind: str, ref: str) -> Mapping[str, Any]:

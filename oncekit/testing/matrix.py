@@ -15,10 +15,10 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.boundaries import Boundary, boundaries
 from oncekit.local.execution import as_text
 from oncekit.local.lanes import FULL, MACHINES
+from oncekit.local.moto_resources import containers
 from oncekit.promises import checker
 from oncekit.promises.journal import Actor, Journal
 from oncekit.testing.effects import TELEMETRY, Difference, Document, Usual, documents
@@ -63,12 +63,12 @@ class Contents:
     """What a test has put into the cloud, which is there again before each run: items, objects, messages, functions."""
 
     held: dict[tuple[str, str], Any]
-    """By kind and name: moto's own containers."""
+    """By the name of a table, a bucket or a queue, and the attribute of moto's model."""
     functions: dict[str, FunctionSpec]
 
     @classmethod
     def of(cls, cloud: TestCloud) -> Contents:
-        held = {place: deepcopy(content) for place, (_, _, content) in _containers().items()}
+        held = {(name, attribute): deepcopy(getattr(model, attribute)) for name, model, attribute in containers()}
         return cls(held, {name: cloud.functions.functions[name] for name in cloud.added})
 
     def put_into(self, cloud: TestCloud) -> None:
@@ -76,27 +76,9 @@ class Contents:
         cloud.reset()
         for name, spec in self.functions.items():
             cloud.register_function(name, spec)
-        for place, (model, attribute, _) in _containers().items():
-            if self.held.get(place):
-                setattr(model, attribute, deepcopy(self.held[place]))
-
-
-def _containers() -> dict[tuple[str, str], tuple[Any, str, Any]]:
-    """Where moto keeps what is in tables, buckets and queues."""
-    from moto.dynamodb.models import dynamodb_backends
-    from moto.s3.models import s3_backends
-    from moto.sqs.models import sqs_backends
-
-    kinds = {
-        "items": dynamodb_backends[ACCOUNT][REGION].tables,
-        "keys": s3_backends[ACCOUNT]["aws"].buckets,
-        "_messages": sqs_backends[ACCOUNT][REGION].queues,
-    }
-    return {
-        (attribute, name): (model, attribute, getattr(model, attribute))
-        for attribute, models in kinds.items()
-        for name, model in models.items()
-    }
+        for name, model, attribute in containers():
+            if held := self.held.get((name, attribute)):
+                setattr(model, attribute, deepcopy(held))
 
 
 class Matrix:
