@@ -26,14 +26,19 @@ def read_event(name: str) -> str:
 
 def read_result(name: str) -> str:
     """A result as the text that the library makes of it. Raises Problem when it cannot be read or is not JSON."""
+    text, _ = read_json(name, "give the path of a file that has the result as JSON")
+    return result_of(where(name), text)
+
+
+def result_of(place: str, text: str) -> str:
+    """The text that the library makes of a result. Raises Problem, with the place that it is from."""
     from once.errors import NeedsAttention
     from once.result import serialise
 
-    _, value = read_json(name, "give the path of a file that has the result as JSON")
     try:
-        return serialise(value)
+        return serialise(_parsed(place, text, "write the result as JSON"))
     except NeedsAttention as error:
-        raise Problem(f"{where(name)}: not JSON: {str(error).rpartition(': ')[2]}") from error
+        raise Problem(f"{place}: not JSON: {str(error).rpartition(': ')[2]}") from error
 
 
 def where(name: str) -> str:
@@ -50,11 +55,15 @@ def read_json(name: str, advice: str) -> tuple[str, Any]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Problem(f"{where(name)}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+    return text, _parsed(where(name), text, advice)
+
+
+def _parsed(place: str, text: str, advice: str) -> Any:
     try:
-        return text, json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         why = f"not JSON: {error}" if text.strip() else f"empty; {advice}"
-        raise Problem(f"{where(name)}: {why}") from error
+        raise Problem(f"{place}: {why}") from error
 
 
 def _refuse_constant(name: str) -> NoReturn:

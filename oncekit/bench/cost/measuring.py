@@ -7,18 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from oncekit.bench.cost import logged
 from oncekit.bench.cost.counting import Cost, Counter
 from oncekit.local.engine.service_calls import Interceptor
-from oncekit.local.execution import Execution, as_text
+from oncekit.local.execution import Execution
+from oncekit.local.lanes import FAST, FULL, Lane
 from oncekit.local.once_cloud import LocalCloud
 
 OPERATION = "bench-work"
 _FUNCTION = Path(__file__).parents[1] / "functions" / "work"
-_OUTPUTS = {"full": "StateMachineArn", "fast": "FastStateMachineArn"}
-LANES = ("fast", "full")
+LANES = (FAST, FULL)
 
 
 @dataclass
@@ -30,11 +29,10 @@ class Bench:
     def __post_init__(self) -> None:
         self.cloud.add_function(OPERATION, _FUNCTION)
 
-    def run(self, lane: str, request: Any) -> Execution:
-        started = self.cloud.start_machine(self.cloud.outputs[_OUTPUTS[lane]], as_text(request), str(uuid4()))
-        return self.cloud.wait(started)
+    def run(self, lane: Lane, request: Any) -> Execution:
+        return self.cloud.run(request, lane=lane)
 
-    def measure(self, lane: str, request: Any, *faults: Interceptor) -> Cost:
+    def measure(self, lane: Lane, request: Any, *faults: Interceptor) -> Cost:
         with self.counting(*faults) as counter:
             counter.add(self.run(lane, request))
         return counter.cost

@@ -12,6 +12,7 @@ from oncekit.bench.cost.measuring import LANES, OPERATION, Bench
 from oncekit.local import VirtualClock
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import before, fails
+from oncekit.local.lanes import FAST, FULL, Lane
 
 SIZES = (("300-byte", 300), ("1 KB", 1024), ("20 KB", 20_000))
 LARGE_REQUEST_BYTES = 8_000
@@ -32,7 +33,7 @@ def measured(bench: Bench) -> Costs:
     return direct | {(HTTP, name): cost for name, cost in http_paths(bench)}
 
 
-def _paths(bench: Bench, lane: str) -> Iterator[tuple[str, Cost]]:
+def _paths(bench: Bench, lane: Lane) -> Iterator[tuple[str, Cost]]:
     for label, size in SIZES:
         request = work(f"{lane}-{size}", size)
         yield f"new request, {label} result", bench.measure(lane, request)
@@ -46,23 +47,23 @@ def _paths(bench: Bench, lane: str) -> Iterator[tuple[str, Cost]]:
     yield "fails for good", bench.measure(lane, work(f"{lane}-fails", 1))
     careful = {**work(f"{lane}-crash"), "onCrash": "quarantine"}
     yield "quarantined after a crash", bench.measure(lane, careful, fails("Unknown", action="invoke"))
-    if lane == "full":
+    if lane == FULL:
         for owners in LANES:
             yield TAKES_OVER.format(owners), _takes_over(bench, owners)
     yield "payload mismatch", bench.measure(lane, work(f"{lane}-1024", 2048))
-    if lane == "fast":
+    if lane == FAST:
         with bench.cloud.deployed_with({"FullLaneOperations": OPERATION}):
             yield HANDED_OVER, bench.measure(lane, work(f"{lane}-full"))
 
 
-def _while_in_progress(bench: Bench, lane: str, request: Any) -> Cost:
+def _while_in_progress(bench: Bench, lane: Lane, request: Any) -> Cost:
     found: list[Cost] = []
     with bench.cloud.intercept(before(lambda: found.append(bench.measure(lane, request)), action="invoke")):
         bench.run(lane, request)
     return found[0]
 
 
-def _takes_over(bench: Bench, owners_lane: str) -> Cost:
+def _takes_over(bench: Bench, owners_lane: Lane) -> Cost:
     """What a request in the full lane pays that meets a dead owner; one that the sweep starts pays the same."""
     request = work(f"{owners_lane}-died")
 
@@ -76,7 +77,7 @@ def _takes_over(bench: Bench, owners_lane: str) -> Cost:
     with bench.cloud.intercept(die):
         bench.run(owners_lane, request)
     _advance(bench, LONGER_THAN_A_LEASE_S)
-    return bench.measure("full", request)
+    return bench.measure(FULL, request)
 
 
 def _advance(bench: Bench, seconds: float) -> None:

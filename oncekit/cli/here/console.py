@@ -18,7 +18,7 @@ from oncekit.cli.deployed.rejected import STARTED, Handled, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.template import clear_errors
-from oncekit.cli.user_files import MOST_BYTES
+from oncekit.cli.user_files import MOST_BYTES, result_of
 from oncekit.console.actions import Refused
 from oncekit.console.requests import id_of
 from oncekit.local.clock import RealClock
@@ -28,7 +28,6 @@ from oncekit.problem import Problem
 
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
-
 
 MOST_REFUSED = 100
 """Refused requests that the page shows, the oldest: each is a read, and may be a look at a record."""
@@ -136,9 +135,9 @@ class LocalActions:
     def resolve(self, id: str, result: str | None, failed: str | None) -> str:
         if (result is None) == (failed is None):
             raise Refused("say either what its result is, or why it failed")
-
         with _refusing():
-            answer = decisions.resolve(self._stack(), id, None if result is None else _result(result), failed)
+            text = None if result is None else result_of("the result", result)
+            answer = decisions.resolve(self._stack(), id, text, failed)
         return f"{id}: {answer['status']}; every duplicate gets this answer from now on"
 
     def _stack(self) -> Stack:
@@ -155,13 +154,3 @@ def _refusing() -> Iterator[None]:
             yield
     except (Problem, Changed) as why:
         raise Refused(str(why)) from why
-
-
-def _result(text: str) -> str:
-    from once.errors import NeedsAttention
-    from once.result import serialise
-
-    try:
-        return serialise(json.loads(text))
-    except (ValueError, RecursionError, NeedsAttention) as error:
-        raise Refused(f"the result is not JSON: {error}") from error
