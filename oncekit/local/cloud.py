@@ -17,7 +17,7 @@ from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.deploy import Stack, deploy
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
-from oncekit.local.events import Fate, lost
+from oncekit.local.events import Fate
 from oncekit.local.execution import Execution, Executions, state_of
 from oncekit.local.gateway.callers import Callers
 from oncekit.local.gateway.listener import Gateway
@@ -314,14 +314,14 @@ class Cloud:
     # ---- what is delivered ----
 
     @contextmanager
-    def delivering(self, on: bool = True) -> Iterator[None]:
-        """Deliver events, or not, while the context is open, whatever the cloud was opened with."""
-        with self._exchange.switched(on):
+    def delivering(self) -> Iterator[None]:
+        """Deliver events while the context is open, whatever the cloud was opened with."""
+        with self._exchange.switched_on():
             yield
 
     @contextmanager
-    def lose_events(self, fate: Fate = lost) -> Iterator[None]:
-        """While the context is open, deliveries are lost, or get another `fate`, such as two deliveries."""
+    def lose_events(self, fate: Fate) -> Iterator[None]:
+        """While the context is open, deliveries get this fate, such as to be lost."""
         with self._exchange.fated(fate):
             yield
 

@@ -72,12 +72,12 @@ def fails(code: str, *, status: int = 400, **select: Unpack[Select]) -> Intercep
     return _striking(strike, select)
 
 
-def runs_twice(*, machine: str = "", later: float = 0.0, nth: int | range = 1) -> Again:
-    """The n-th asynchronous start of an Express machine, whose ARN holds `machine`, is run once more.
+def runs_twice(*, machine: str, later: float = 0.0) -> Again:
+    """The first asynchronous start of an Express machine, whose ARN holds `machine`, is run once more.
 
     At once, side by side with the first run, or when the clock comes by `later`. For `cloud.repeating`.
     """
-    counted = Counted(nth)
+    counted = Counted(1)
     return lambda arn, _text: [later] if machine in arn and counted.strikes() else []
 
 

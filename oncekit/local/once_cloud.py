@@ -7,7 +7,6 @@ and what its messages advise: commands of `once`.
 from __future__ import annotations
 
 import json
-import time
 import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -33,8 +32,6 @@ class LocalCloud(Cloud):
         operation: str,
         code: Path,
         *,
-        handler: str = "app.handler",
-        concurrency: int | None = None,
         timeout: float | None = None,
         environment: Mapping[str, str] | None = None,
         role: str | None = None,
@@ -52,7 +49,7 @@ class LocalCloud(Cloud):
         path = {folder for spec in self.deployed.functions.values() for folder in spec.python_path}
         spec = FunctionSpec(
             code=code.resolve(),
-            handler=handler,
+            handler="app.handler",
             timeout=timeout or float(self.parameters.get("BusinessTimeoutSeconds", 30)),
             environment={
                 "POWERTOOLS_SERVICE_NAME": operation,
@@ -61,7 +58,6 @@ class LocalCloud(Cloud):
                 **(environment or {}),
             },
             memory=512,
-            concurrency=concurrency,
             python_path=tuple(sorted(path)),
             role=None if role is None else self.permissions.arn_of(role),
         )
@@ -90,15 +86,14 @@ class LocalCloud(Cloud):
         """Start an execution and wait for its end."""
         return self.wait(self.start(request, name, lane), timeout)
 
-    def run_all(self, requests: Iterable[Any], timeout: float = 120) -> list[Execution]:
+    def run_all(self, requests: Iterable[Any]) -> list[Execution]:
         """Start one execution for each request, all at once, and wait for all; in the order of the requests."""
         self.clock.enter()  # virtual time stands still until all are started
         try:
             arns = [self.start(request) for request in requests]
         finally:
             self.clock.leave()
-        end = time.monotonic() + timeout
-        return [self.wait(arn, max(0.0, end - time.monotonic())) for arn in arns]
+        return [self.wait(arn) for arn in arns]
 
     # ---- what they did ----
 

@@ -17,6 +17,6 @@ Where AWS documents nothing, the module says what it assumes.
 
 from __future__ import annotations
 
-from oncekit.local.events.deliveries import Delivery, Fate, lost
+from oncekit.local.events.deliveries import Delivery, Fate
 
-__all__ = ["Delivery", "Fate", "lost"]
+__all__ = ["Delivery", "Fate"]

@@ -58,11 +58,6 @@ Empty is lost for good. Two members are two deliveries, as EventBridge promises 
 """
 
 
-def lost(_delivery: Delivery) -> Sequence[float]:
-    """It never arrives, and nobody notices."""
-    return ()
-
-
 def at_once(_delivery: Delivery) -> Sequence[float]:
     """It arrives."""
     return (0.0,)

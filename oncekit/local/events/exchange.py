@@ -95,10 +95,9 @@ class Exchange:
     # ---- what tests and commands ask ----
 
     @contextmanager
-    def switched(self, on: bool) -> Iterator[None]:
-        """On or off while the context is open; schedules start over when it is switched on."""
-        before = self._on
-        self._on = on
+    def switched_on(self) -> Iterator[None]:
+        """On while the context is open; schedules start over when it is switched on."""
+        before, self._on = self._on, True
         self._run()
         try:
             yield
