@@ -36,7 +36,7 @@ def sold(cloud: LocalCloud, sku: str) -> int:
     return int(item["sold"]["N"])
 
 
-def test_the_same_key_is_executed_again_after_its_retention_and_its_provider_does_nothing(
+def test_a_key_is_executed_again_after_its_retention_and_its_provider_does_nothing(
     cloud: LocalCloud, days: int
 ) -> None:
     first = cloud.run(charge())

@@ -308,7 +308,7 @@ def test_closing_out_takes_nothing_from_the_room_for_results(attempt: Attempt) -
 class TestSingleWrites:
     """They have no lock to close a late send out with: so a refusal after a lost answer is not reported."""
 
-    def test_an_update_that_is_refused_after_a_lost_answer_is_in_doubt_until_it_is_repeated(
+    def test_an_update_refused_after_a_lost_answer_is_in_doubt_until_it_is_repeated(
         self, attempt: Attempt, loses_an_answer: Callable[[str], list[str]]
     ) -> None:
         stock(0)
