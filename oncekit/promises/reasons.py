@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,10 +51,10 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
 def _refusal(event: Mapping[str, Any]) -> str:
     """What an answer as for API Gateway says has failed, which it does where the operation is one that answers so."""
     reply = json.loads(event["taskSucceededEventDetails"].get("output", "{}")).get("Payload")
-    status = reply.get("statusCode") if isinstance(reply, dict) else None
-    if not isinstance(status, int) or status < 400:
+    status = str(reply.get("statusCode")) if isinstance(reply, dict) else ""
+    if not re.fullmatch("[45][0-9][0-9]", status):
         return ""
-    return "PermanentError" if status < 500 else "ServerError"
+    return "PermanentError" if status[0] == "4" and status not in ("408", "425", "429") else "ServerError"
 
 
 def quarantine_faults(writes: Sequence[Write], ended: Sequence[Ended]) -> Iterator[Fault]:
