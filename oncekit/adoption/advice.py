@@ -29,7 +29,7 @@ that""",
     DETAIL: """reads event["detail"], and gets the payload, which --payload '$' makes of the whole event: give that, \
 or read event itself""",
     STATUS_CODE: """returns a statusCode, and what is returned counts as success, also a 400: it is COMPLETED, and \
-each duplicate gets it. Raise PermanentError(..., status=400) for what fails""",
+each duplicate gets it. Raise PermanentError(..., status=400) for what fails for good, and let other errors go on""",
 }
 """What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
 STATUS_TAKEN = f"""returns a statusCode: a 4xx is a failure for good, a 5xx an attempt that failed, since \

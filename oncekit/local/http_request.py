@@ -29,7 +29,7 @@ def received(given: Any) -> Any:
     return {
         "operation": texts.get("operation"),
         "tenant": texts.get("tenant"),
-        "idempotencyKey": _key(texts.get("key", "")),
+        "idempotencyKey": texts.get("idempotencyKey", _key(texts.get("key", ""))),  # an API of an application says it
         "payload": payload,
         **({"onConflict": "wait"} if waits else {}),
         **policy,

@@ -88,7 +88,33 @@ def test_a_status_from_500_is_an_attempt_that_failed(cloud: LocalCloud, latches:
 
 
 @pytest.mark.parametrize(
-    "reply", [{"statusCode": "400"}, {"statusCode": 399, "body": ""}, "400", None, [{"statusCode": 500}]]
+    ("reply", "told"),
+    [
+        ({"statusCode": "404"}, ("OperationFailed", "PermanentError", "answered with 404", 404)),
+        ({"statusCode": 400, "body": "zu teuer 🤷"}, ("OperationFailed", "PermanentError", "zu teuer 🤷", 400)),
+        ({"statusCode": "500", "body": "down"}, ("NeedsAttention", "ServerError", "down", None)),
+        ({"statusCode": 429, "body": None}, ("NeedsAttention", "ServerError", "answered with 429", None)),
+    ],
+)
+def test_a_failure_is_told_by_the_status_and_the_body_that_the_function_gave(
+    cloud: LocalCloud, latches: Latches, reply: object, told: tuple[object, ...]
+) -> None:
+    with cloud.deployed_with({"StatusCodeOperations": "scripted"}):
+        ended = cloud.run(scripted({"return": reply}, onCrash="quarantine"))
+    found = cause(ended)
+    assert (ended.error, found["name"], found["message"], found.get("status")) == told
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"statusCode": "sent"},
+        {"statusCode": 399, "body": ""},
+        {"statusCode": 499.5},
+        "400",
+        None,
+        [{"statusCode": 500}],
+    ],
 )
 def test_whatever_is_no_status_of_a_failure_is_a_result(cloud: LocalCloud, latches: Latches, reply: object) -> None:
     with cloud.deployed_with({"StatusCodeOperations": "scripted"}):

@@ -82,7 +82,7 @@ def up(
     """
     path, parameters = find_template(template).resolve(), values_of(parameter)
     stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: the terminal is closed
         signal.signal(number, lambda *_: stopping.set())
     from oncekit.cli.here.console import console_of
     from oncekit.cli.here.ends import watching
