@@ -14,7 +14,7 @@ import pytest
 import requests
 from commands import Done, once
 from copies import copy_project
-from once_up import once_up
+from once_up import PORTS, once_up
 from signing import keys
 
 from oncekit.cli.here.env import write
@@ -143,11 +143,13 @@ def test_data_and_access_key_are_there_after_a_restart(tmp_path: Path, monkeypat
             [bucket] = [each["Name"] for each in s3.list_buckets()["Buckets"]]
             [answer] = s3.list_objects_v2(Bucket=bucket, Prefix="responses/")["Contents"]
             assert answer["Size"] == 9000
+            beside = once(no_stack, "up", "--data", str(tmp_path / "data"), *PORTS)
+            assert beside.code == 2 and "another `once up` keeps its data in" in beside.err
     assert given[0] == given[1]
     assert stat.S_IMODE((tmp_path / "data" / FILE).stat().st_mode) == 0o600
 
 
 def test_a_file_that_up_has_not_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("{}")
+    (tmp_path / FILE).write_text('{"accessKey": {"id": "a", "secret": "b"}, "tables": [], "buckets": {}}')
     done = once(no_stack, "up", "--data", str(tmp_path))
     assert done.code == 2 and f"{tmp_path / FILE} is not what `once up --data` writes" in done.err

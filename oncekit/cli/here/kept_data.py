@@ -7,7 +7,9 @@ when its lease is over, as on AWS.
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,8 +35,9 @@ def kept_in(folder: Path | None) -> Kept:
         return nothing
     try:
         kept: Kept = json.loads(file.read_text())
+        assert all(isinstance(each, dict) for each in (kept["accessKey"], kept["tables"], kept["buckets"]))
         AccessKey(**kept["accessKey"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
         raise Problem(
             f"{file} is not what `once up --data` writes ({error}): give another folder, or delete it"
         ) from error
@@ -51,6 +54,12 @@ def keeping(cloud: LocalCloud, folder: Path | None, kept: Kept) -> Iterator[None
         yield
         return
     dynamodb, s3 = cloud.client("dynamodb"), cloud.client("s3")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise Problem(f"another `once up` keeps its data in {folder}: give another folder") from error
     _put_back(cloud, kept, folder / FILE)
     try:
         yield
@@ -58,22 +67,23 @@ def keeping(cloud: LocalCloud, folder: Path | None, kept: Kept) -> Iterator[None
         kept["tables"] |= {name: list(_items(dynamodb, table)) for name, table in cloud.named(TABLE).items()}
         kept["buckets"] |= {name: list(_objects(s3, bucket)) for name, bucket in cloud.named(BUCKET).items()}
         write_private(folder / FILE, json.dumps(kept))
+        os.close(lock)
 
 
 def _put_back(cloud: LocalCloud, kept: Kept, file: Path) -> None:
-    from botocore.exceptions import ClientError
+    from botocore.exceptions import ClientError, ParamValidationError
 
     dynamodb, s3 = cloud.client("dynamodb"), cloud.client("s3")
-    for name, table in cloud.named(TABLE).items():
-        for item in kept["tables"].get(name, ()):
-            try:
+    try:
+        for name, table in cloud.named(TABLE).items():
+            for item in kept["tables"].get(name, ()):
                 dynamodb.put_item(TableName=table, Item=item)
-            except ClientError as error:
-                raise Problem(f"{file}: an item does not fit into {name} any more: {error}") from error
-    for name, bucket in cloud.named(BUCKET).items():
-        for each in kept["buckets"].get(name, ()):
-            content = base64.b64decode(each["body"])
-            s3.put_object(Bucket=bucket, Key=each["key"], ContentType=each["type"], Body=content)
+        for name, bucket in cloud.named(BUCKET).items():
+            for each in kept["buckets"].get(name, ()):
+                content = base64.b64decode(each["body"], validate=True)
+                s3.put_object(Bucket=bucket, Key=each["key"], ContentType=each["type"], Body=content)
+    except (ClientError, ParamValidationError, ValueError) as error:
+        raise Problem(f"{file}: what is kept of {name} does not fit any more: {error}") from error
 
 
 def _items(dynamodb: Any, table: str) -> Iterator[Mapping[str, Any]]:
