@@ -108,7 +108,7 @@ def handler(request):
     if fee["cents"] > 100:
         raise PermanentError(fee.get("as") or 'card "declined"', status=402)
     if fee.get("as") == "api":
-        return {"statusCode": 201, "body": '{"made":true}'}
+        return {"statusCode": "201", "body": '{"made":true}'}
     if fee.get("as") == "parcel":
         return {"statusCode": "SHIPPED"}
     return "x" * 9000 if fee.get("as") == "large" else {"charged": fee["cents"]}

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import requests
 from commands import Done, once
 from copies import copy_project
-from once_up import PORTS, once_up
+from once_up import COMMAND, once_up
 from signing import keys
 
 from oncekit.cli.here.env import write
@@ -143,8 +144,9 @@ def test_data_and_access_key_are_there_after_a_restart(tmp_path: Path, monkeypat
             [bucket] = [each["Name"] for each in s3.list_buckets()["Buckets"]]
             [answer] = s3.list_objects_v2(Bucket=bucket, Prefix="responses/")["Contents"]
             assert answer["Size"] == 9000
-            beside = once(no_stack, "up", "--data", str(tmp_path / "data"), *PORTS)
-            assert beside.code == 2 and "another `once up` keeps its data in" in beside.err
+            beside = [*COMMAND, "--data", str(tmp_path / "data"), "--template", str(ROOT / "template.yaml")]
+            done = subprocess.run(beside, capture_output=True, text=True, timeout=30, check=False)
+            assert done.returncode == 2 and "another `once up` keeps its data in" in done.stderr
     assert given[0] == given[1]
     assert stat.S_IMODE((tmp_path / "data" / FILE).stat().st_mode) == 0o600
 

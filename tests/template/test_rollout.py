@@ -67,6 +67,11 @@ def test_a_version_of_a_machine_waits_for_what_allows_its_role_to_invoke() -> No
         assert allow == [version.get("DependsOn")], name
 
 
+def test_a_lane_moves_after_the_one_to_which_it_hands_over() -> None:
+    """Else a new operation is accepted by HTTP, handed over, and unknown there for the minutes of a rollout."""
+    assert all_resources()["FastStateMachineAlias"]["DependsOn"] == "OperationStateMachineAlias"
+
+
 def test_all_at_once_needs_no_codedeploy_and_no_alarm() -> None:
     template = deployed("AllAtOnce")
     assert not [r["Type"] for r in template.section("Resources").values() if r["Type"].startswith("AWS::CodeDeploy")]
