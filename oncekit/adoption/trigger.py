@@ -126,7 +126,7 @@ class FromRule(Trigger):
             "pattern": json.dumps(self.pattern),
             "paths": json.dumps(paths),
             "payload": f"{{{event}}}" if whole else "<payload>",
-            "onCrash": _member(self.on_crash),
+            "onCrash": self.on_crash or "retry",
         }
         return parts("rule.yaml", **operation.places, **places)
 
@@ -160,7 +160,7 @@ class FromQueue(Trigger):
 
     def resources(self, operation: Operation) -> list[list[str]]:
         places = {"queue": self.given, "queueArn": self.source.parameter, "key": self.key, "path": self.payload}
-        places["onCrash"] = _member(self.on_crash)
+        places["onCrash"] = self.on_crash or "retry"
         return parts("pipe.yaml", **operation.places, **places)
 
     def request(self, example: Any) -> tuple[Any, Any]:
@@ -201,11 +201,6 @@ class FromHttp(Trigger):
 
     def test(self, operation: Operation) -> str:
         return text("test_http.py.txt", **operation.places, route=self.given)
-
-
-def _member(on_crash: str | None) -> str:
-    """The last member of a request that is made of an event."""
-    return f', "onCrash": "{on_crash}"' if on_crash else ""
 
 
 TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue": FromQueue, "--http": FromHttp}

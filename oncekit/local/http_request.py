@@ -15,7 +15,7 @@ _ASYNC = re.compile(r"(?:^|,)\s*respond-async\s*(?:,|;|$)")
 
 def received(given: Any) -> Any:
     """The request, if the input is one of the API's that can be read; otherwise the input."""
-    http = given.get("http") if isinstance(given, dict) else None
+    http = given["http"] if isinstance(given, dict) and set(given) == {"http"} else None
     if not isinstance(http, dict) or not all(isinstance(value, str) for value in http.values()):
         return given
     texts = {name: unquote_plus(value) for name, value in http.items()}

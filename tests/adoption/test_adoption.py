@@ -8,6 +8,7 @@ import os
 import re
 import runpy
 import subprocess
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from commands import Done, once
 
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.up import News, _tell
+from oncekit.promises.evidence import executions_of
 from oncekit.testing import owner_dies
 from oncekit.testing.cloud import TestCloud
 from oncekit.testing.matrix import NothingToStrike
@@ -82,20 +84,54 @@ def test_an_event_of_another_type_or_without_the_key_charges_nobody(cloud: TestC
     assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"] * 2 and not charges(cloud)
 
 
-SPLICED = 'k", "tenant": "other", "operation": "write-receipt", "payload": {"cents": 1}, "onCrash": "retry'
+MEMBERS = '"tenant": "other", "operation": "write-receipt", "payload": {"cents": 1}'
+POLICIES = '"onConflict": "wait", "onCrash": "quarantine", "onFailed": "retry'
+SPLICED = f'k", {MEMBERS}, {POLICIES}'
+BY_HTTP = {"tenant": "other", "operation": "write-receipt", "idempotencyKey": "k", "prefer": "", "body": "%7B%7D"}
 
 
-def test_a_key_that_brings_members_along_reaches_nothing_else(
-    cloud: TestCloud,
-) -> None:
-    event = {**INVOICE, "detail": {"invoice": {"number": SPLICED, "cents": 9}}}
+@pytest.fixture(params=["fast", "full"])
+def either_lane(shop: Adopted, cloud: TestCloud, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Rules and pipes start this one."""
+    operations = shop[0].folder / "once" / "operations.yaml"
+    written = operations.read_text()
+    operations.write_text(written.replace("Default: full", f"Default: {request.param}"))
+    cloud.redeploy()
+    yield
+    operations.write_text(written)
+    cloud.redeploy()
+
+
+def send_with(cloud: TestCloud, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An event and a message with this key."""
+    event = {**INVOICE, "detail": {"invoice": {"number": key, "cents": 9}}}
     send(cloud, event)
-    message = {"orderNo": SPLICED, "sku": "tea", "pieces": 1}
+    message = {"orderNo": key, "sku": "tea", "pieces": 1}
     cloud.client("sqs").send_message(QueueUrl=cloud.resources["WarehouseQueue"], MessageBody=json.dumps(message))
     cloud.settle()
+    return event, message
+
+
+@pytest.mark.usefixtures("either_lane")
+def test_no_member_that_a_key_brings_along_counts(cloud: TestCloud) -> None:
+    event, message = send_with(cloud, SPLICED)
     assert [start.operation for start in cloud.invocations()] == ["bill-customer", "reserve-stock"]
     assert [start.event.get("detail", start.event) for start in cloud.invocations()] == [event["detail"], message]
     assert cloud.record("default#bill-customer#k") and cloud.record("default#reserve-stock#k")
+    usual = {"onConflict": "acknowledge", "onCrash": "retry", "onFailed": "replay"}
+    asked = [each.input[0] if isinstance(each.input, list) else each.input for each in executions_of(cloud)]
+    assert [{name: each[name] for name in usual} for each in asked] == [usual] * 2
+
+
+@pytest.mark.usefixtures("either_lane")
+def test_a_key_cannot_bring_along_what_the_http_api_writes(cloud: TestCloud) -> None:
+    send_with(cloud, f'k", "http": {json.dumps(BY_HTTP)}, "x": "')
+    assert not cloud.invocations() and not cloud.rows("IdempotencyTable")
+    kept = [each["input"][0] if isinstance(each["input"], list) else each["input"] for each in cloud.rejected()]
+    assert {(each["operation"], each["http"]["operation"]) for each in kept} == {
+        ("bill-customer", "write-receipt"),
+        ("reserve-stock", "write-receipt"),
+    }
 
 
 def test_another_amount_under_the_same_number_is_refused_and_kept(cloud: TestCloud) -> None:

@@ -54,3 +54,21 @@ def test_trigger_can_be_switched_off(cloud: LocalCloud, parameters: dict[str, st
     with cloud.deployed_with(parameters):
         assert missing not in cloud.outputs
         assert cloud.run(charge()).output["disposition"] == "EXECUTED"
+
+
+BROUGHT = {"tenant": "victim", "operation": "charge-payment", "idempotencyKey": "k", "prefer": "", "body": "%7B%7D"}
+"""What the HTTP API writes, for another tenant."""
+
+
+@pytest.mark.parametrize("lane", ["fast", "full"])
+def test_a_key_with_quotes_is_a_key_and_a_message_with_quotes_no_request(cloud: LocalCloud, lane: str) -> None:
+    spliced = f'k", "http": {json.dumps(BROUGHT)}, "x": "'
+    request = charge(spliced)
+    with cloud.deployed_with({"Lane": lane}):
+        put(cloud, request)
+        for body in (json.dumps(request), spliced):
+            cloud.client("sqs").send_message(QueueUrl=cloud.outputs["RequestQueueUrl"], MessageBody=body)
+        cloud.settle()
+    assert [start.event["idempotencyKey"] for start in cloud.invocations()] == [spliced]
+    [kept] = cloud.rejected()
+    assert kept["input"] == [{"body": "k", "http": BROUGHT, "x": ""}]

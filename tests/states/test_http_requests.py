@@ -41,6 +41,25 @@ def test_a_request_that_says_it_came_by_http_is_refused_in_the_full_lane(state: 
     assert "no other field" in state("ReceiveRequest").chooses({}, http()).assigned["reason"]
 
 
+@pytest.mark.parametrize("name", ["_jsonata_lambda", "_jsonata_function"])
+def test_what_looks_like_a_function_beside_http_is_kept(name: str, fast: States) -> None:
+    given = {**http(), name: True}
+    assert read(fast, given).to == "IsSentByHttp"
+    assert fast("IsSentByHttp").chooses({}, given).to == "RefuseRequest"
+
+
+@pytest.mark.parametrize("beside", [{"body": {}}, {"x": 1}, LEAST], ids=list)
+def test_a_member_http_with_something_beside_it_is_not_the_apis(beside: dict[str, Any], fast: States) -> None:
+    """Rules and pipes do not escape a key, so that one with quotes brings members along."""
+    for given in ({**beside, **http()}, [{**beside, **http()}], [beside, http()], [http()]):
+        way = read(fast, given)
+        assert (way.to, way.output, way.assigned["http"]) == ("ReceiveRequest", given, {})
+        assert fast("ReceiveRequest").chooses({}, given).to == "IsSentByHttp"
+        assert fast("IsSentByHttp").chooses({}, given).to == "RefuseRequest"
+        assert received(given) == given
+    assert fast("IsSentByHttp").chooses({}, http()).to == "RequestRefused"
+
+
 @pytest.mark.parametrize(
     "body",
     ["", "{", "{}x", "{'a':1}", '{"a":1,}', "\ufeff{}", '{"a":1e400}', '{"a":-1e999}', '{"_jsonata_lambda":true}', "%"],
