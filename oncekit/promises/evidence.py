@@ -37,11 +37,16 @@ def evidence_of(journal: Journal) -> Evidence:
         journal.writes,
         journal.starts,
         [replace(each, input=received(each.input)) for each in executions],
-        {each.arn for each in executions if isinstance(each.input, dict) and "http" in each.input},
+        by_http(executions),
         all_records(cloud),
         cloud.rejected(),
         lambda ref: _object(cloud, ref),
     )
+
+
+def by_http(executions: Sequence[Execution]) -> set[str]:
+    """ARNs of those that the HTTP API started: their input is http alone, with nothing that a key brought along."""
+    return {each.arn for each in executions if isinstance(each.input, dict) and set(each.input) == {"http"}}
 
 
 def all_records(cloud: LocalCloud) -> dict[str, Item]:

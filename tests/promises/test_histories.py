@@ -32,6 +32,7 @@ from promises.story import (
     start,
 )
 
+from oncekit.promises.evidence import by_http
 from oncekit.promises.owners import handed_over_by
 
 Story = list[Happened]
@@ -299,3 +300,8 @@ RULES = {**STARTS, **ANSWERS, **REASONS, **ENDS}
 @pytest.mark.parametrize("sentence", RULES)
 def test_a_history_that_breaks_it_is_told_and_its_neighbour_is_not(sentence: str) -> None:
     RULES[sentence].check()
+
+
+def test_who_sends_http_beside_something_else_hears_nothing_by_http() -> None:
+    sent = [ran(given={"http": {}}), ran(SECOND, given={**REQUEST, "http": {}}), ran(FAST, given=[{"http": {}}])]
+    assert by_http(sent) == {FIRST}
