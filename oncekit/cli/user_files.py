@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
+from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,16 +13,23 @@ from oncekit.problem import Problem
 
 MOST_BYTES = 262_144
 """What StartExecution takes as input."""
+MOST_EXACT = 9_007_199_254_740_991
+"""Beyond it not every whole number is a double; ReceiveRequest refuses those in a payload."""
 
 
 def read_event(name: str) -> str:
-    """The text of a request. Raises Problem when it cannot be read, is not JSON, or is too large to be started with."""
+    """The text of a request.
+
+    Raises Problem when it cannot be read, is not JSON, is too large to be started with, or has a number that may be
+    rounded on its way.
+    """
     text, _ = read_json(name, "give the path of a request, such as events/charge-payment.json")
     if (size := len(text.encode())) > MOST_BYTES:
         raise Problem(
             f"{where(name)}: {size:,} bytes, but Step Functions takes at most {MOST_BYTES:,}; "
             "put the data in S3 and send a reference in the payload"
         )
+    json.loads(text, parse_int=partial(_exact, where(name)), parse_float=partial(_exact, where(name)))
     return text
 
 
@@ -60,10 +69,23 @@ def read_json(name: str, advice: str) -> tuple[str, Any]:
 
 def _parsed(place: str, text: str, advice: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         why = f"not JSON: {error}" if text.strip() else f"empty; {advice}"
         raise Problem(f"{place}: {why}") from error
+
+
+def _finite(digits: str) -> float:
+    return float(digits) if isfinite(float(digits)) else _refuse_constant(digits)
+
+
+def _exact(place: str, digits: str) -> float:
+    if abs(number := float(digits)) > MOST_EXACT:
+        told = digits if len(digits) < 40 else f"{digits[:40]}..."
+        raise Problem(
+            f"{place}: {told} is a whole number beyond {MOST_EXACT}, which may be rounded; send it as a string"
+        )
+    return number
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -35,6 +35,11 @@ def test_it_is_said_in_one_line_with_exit_2(operator: Operator, arguments: list[
     assert named in done.err and len(done.err.splitlines()) == 1
 
 
+def test_a_number_that_may_be_rounded_is_not_sent(operator: Operator) -> None:
+    done = operator.once("send", operator.file('{"payload": {"id": 1234567890123456789}}', "mine.json"))
+    assert done.code == 2 and "mine.json" in done.err and "as a string" in done.err and len(done.err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("text", ["NaN", "[1", "", '{"a": 1e999}'])
 def test_a_result_that_is_not_json_is_refused_by_the_name_of_its_file(operator: Operator, text: str) -> None:
     done = operator.once("resolve", ID, "--result", operator.file(text, "mine.json"))

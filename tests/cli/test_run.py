@@ -124,6 +124,11 @@ def test_execution_has_one_name_wherever_it_is_shown(cloud: LocalCloud, here: Ca
         (["events/charge-payment.json", "--lane", "slow"], "", ["--lane", "slow", "full", "fast"]),
         (["no-such-file.json"], "", ["no-such-file.json", "No such file"]),
         (["-"], "{not json", ["not JSON", "line 1"]),
+        (["-"], '{"n": NaN}', ["not JSON", "NaN"]),
+        (["-"], '{"n": -1e999}', ["not JSON", "-1e999"]),
+        (["-"], '{"n": 9007199254740993}', ["9007199254740993", "as a string"]),
+        (["-"], '{"n": [-1e16]}', ["-1e16", "as a string"]),
+        (["-"], '{"n": 1' + "0" * 400 + "}", ["1000", "as a string"]),
         (["events/charge-payment.json", "--template", "nowhere.yaml"], "", ["nowhere.yaml"]),
     ],
 )

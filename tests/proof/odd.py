@@ -118,6 +118,7 @@ def inputs(draw: st.DrawFn) -> Any:
 
 # ---- what docs/request.md says of it ----
 
+MOST = 2**53 - 1
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}\Z")
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]")
 """What a key or a message must not have: whoever reads it would not see it, or see something else."""
@@ -140,7 +141,15 @@ def is_request(request: Any) -> bool:
     named = all(isinstance(name, str) and NAME.match(name) for name in (request.get("operation"), tenant))
     keyed = isinstance(key, str) and 1 <= len(key) <= 256 and not UNSEEN.search(key)
     chosen = all(name not in request or request[name] in known for name, known in POLICIES.items())
-    return named and keyed and chosen and isinstance(payload, dict) and levels(payload) <= 10
+    return named and keyed and chosen and isinstance(payload, dict) and levels(payload) <= 10 and is_exact(payload)
+
+
+def is_exact(value: Any) -> bool:
+    """Whether no number in it may be rounded."""
+    if isinstance(value, int | float):
+        return abs(value) <= MOST
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return all(map(is_exact, inner))
 
 
 def has_a_half(value: Any) -> bool:

@@ -27,7 +27,11 @@ RULES = DEFINITION["States"]["ReceiveRequest"]["Choices"]
 EXPRESSION = next(each["Assign"] for each in RULES if "fingerprint" in each["Assign"])["fingerprint"].strip("{% }")
 EVALUATOR = Evaluator(VirtualClock(), random.Random(0))
 
-payloads = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), values, max_size=4)
+MOST = 2**53 - 1
+"""Whole numbers beyond it are refused before."""
+
+members = values(st.one_of(st.integers(-MOST, MOST), st.floats(-MOST, MOST)))
+payloads = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), members, max_size=4)
 
 
 def fingerprint(payload: Any) -> str:
@@ -64,9 +68,9 @@ def test_order_of_keys_does_not_count(payload: Any, seed: int) -> None:
 
 
 @given(a=payloads, b=payloads)
-@example(a={"x": 2.0**53}, b={"x": 2.0**53 - 1})
+@example(a={"x": 2**53 - 2}, b={"x": 2**53 - 1})
 @example(a={"x": 0.1 + 0.2}, b={"x": 0.3})
-@example(a={"x": 1.7976931348623157e308}, b={"x": 1.7976931348623155e308})
+@example(a={"x": 4503599627370495.5}, b={"x": 4503599627370495})
 @example(a={"x": 5e-324}, b={"x": 0})
 @example(a={"x": "a1:b"}, b={"x": "a", "1:b": ""})
 @cases(60)
@@ -101,7 +105,6 @@ def test_deepest_payload_that_is_taken_can_be_evaluated_on_aws(
     ("payload", "canonical"),
     [
         ({"cc": "xé", "b": [True, False, None], "a": 1}, "{1:a#1~0;1:b[TFN]2:cc2:xé}"),
-        ({"a": 1.5e300}, "{1:a^1.46484375e+297~0;}"),
         ({"a": 1.0000000000000002}, "{1:a#1~2.22044604925031e-16;}"),
     ],
 )

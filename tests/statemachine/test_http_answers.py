@@ -41,7 +41,7 @@ def says(answer: Response, status: int, kind: str) -> dict[str, Any]:
 )
 def test_a_result_comes_byte_for_byte_whatever_is_in_it(result: Any, cloud: LocalCloud, client: Client) -> None:
     cloud.add_function("library-echo", FUNCTIONS / "library_echo")
-    first, again = (client.post("library-echo", "k", {"return": result}) for _ in range(2))
+    first, again = (client.post("library-echo", "k", {"json": json.dumps(result)}) for _ in range(2))
     assert (first.status, again.status) == (200, 200)
     assert first.body == again.body == client.get("library-echo", "k").body
     assert json.loads(first.body) == result
@@ -126,6 +126,13 @@ def test_a_body_that_is_no_json_object_is_refused(body: str, cloud: LocalCloud, 
     else:  # AWS makes {} of it, which this operation's schema refuses
         assert says(answer, 422, "operation-failed")
     assert rows(cloud, "ProviderLedgerTable") == 0
+
+
+@pytest.mark.parametrize("number", ["9007199254740993", "-1e16", "1e300"])
+def test_a_whole_number_that_may_be_rounded_is_refused_by_name(number: str, client: Client) -> None:
+    given = {"Content_Type": "application/json", "Idempotency_Key": "k"}
+    answer = client.send("POST", "/default/charge-payment", f'{{"amount": [{number}]}}', **given)
+    assert "as a string" in says(answer, 400, "invalid-request")["detail"]
 
 
 def test_a_request_with_an_unusable_key_is_told_which_field_is_wrong(client: Client) -> None:

@@ -111,6 +111,15 @@ def test_what_no_expression_can_read_ends_the_full_lane_before_it_begins(cloud: 
 
 
 @LANES
+def test_two_whole_numbers_that_are_one_double_are_refused_and_kept(cloud: LocalCloud, plain: str, lane: Lane) -> None:
+    """They would be one payload, and the function would get another number than was sent."""
+    for number in ("1234567890123456789", "1234567890123456788"):
+        text = f'{{"operation":"{plain}","idempotencyKey":"k","payload":{{"n":{number}}}}}'
+        assert "as a string" in cause(run(cloud, text, lane))["message"]
+    assert len(cloud.rejected()) == 2 and not cloud.invocations(plain)
+
+
+@LANES
 def test_a_refusal_that_s3_does_not_take_for_minutes_is_kept_all_the_same(cloud: LocalCloud, lane: Lane) -> None:
     with cloud.intercept(never_arrives(state="RefuseRequest", nth=range(1, 12))):
         assert run(cloud, without("payload"), lane).error == "InvalidRequest"

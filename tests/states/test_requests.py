@@ -215,6 +215,22 @@ def test_a_payload_is_nested_at_most_10_levels_deep(state: States) -> None:
     assert is_refused(state, [{"body": {**LEAST, "payload": nested(11)}}], "deeper than 10 levels", "in a string")
 
 
+MOST = 9_007_199_254_740_991
+
+
+@pytest.mark.parametrize("number", [MOST + 1, MOST + 2, 12345678901234567890, 2.0**53, 1e21, 1e300, 1.797e308])
+def test_a_whole_number_that_a_double_may_round_is_refused(number: float, state: States) -> None:
+    """Two of them can be one double: another customer's id, and one payload."""
+    for payload in ({"n": number}, {"a": [{"b": [1, -number]}]}, {"a": [[number]], "b": "x"}):
+        for given in ({**LEAST, "payload": payload}, [{"body": {**LEAST, "payload": payload}}]):
+            assert is_refused(state, given, "whole number beyond 9007199254740991", "as a string")
+
+
+@pytest.mark.parametrize("value", [MOST, -MOST, float(MOST), 0.1 + 0.2, 5e-324, str(MOST + 2), {str(MOST + 2): 1}])
+def test_every_other_number_is_taken(value: Any, state: States) -> None:
+    assert not is_refused(state, {**LEAST, "payload": {"a": [value], "b": {"c": value}}})
+
+
 @pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff", "\\\ud800", "\ud83d \ude00", "\ude00\ud83d"])
 def test_half_of_a_character_is_refused(half: str, state: States) -> None:
     for given in (with_payload(half), with_payload(f"a{half}b"), {**LEAST, "idempotencyKey": f"k{half}"}):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from jsonata.utils import Utils
@@ -36,10 +36,11 @@ def bound(value: Any) -> Any:
 
 
 def _double(value: int) -> float:
+    """The nearest double; beyond them all an infinity, as JavaScript reads it."""
     try:
         return float(value)
     except OverflowError:
-        raise JSONataError(f"a number of {len(str(value))} digits is out of range") from None
+        return inf if value > 0 else -inf
 
 
 def unbound(value: Any) -> Any:
