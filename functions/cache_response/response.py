@@ -17,10 +17,12 @@ class Response:
     """Where it goes."""
     retention_days: int
     """For how long the record refers to it."""
+    inline_bytes: int = 0
+    """How large it may be to be kept in the record; a text that comes as such does not fit there."""
 
     @classmethod
     def of(cls, event: object) -> "Response":
-        """Reads `{id, fence, owner, text, responseBucket, retentionDays}`, or `value` in place of `text`.
+        """Reads `{id, fence, owner, text, responseBucket, retentionDays}`, or `value` and `inlineBytes` for `text`.
 
         Raises InvalidEventError.
         """
@@ -36,9 +38,9 @@ class Response:
                 match rest:
                     case {"text": str(text)}:
                         return cls(id, int(fence), owner, text, bucket, int(days))
-                    case {"value": value}:
-                        return cls(id, int(fence), owner, serialise(value), bucket, int(days))
+                    case {"value": value, "inlineBytes": int() | float() as inline}:
+                        return cls(id, int(fence), owner, serialise(value), bucket, int(days), int(inline))
         raise InvalidEventError(
             "event must have id, owner, responseBucket, fence and retentionDays (whole numbers), and text"
-            " (a string) or value"
+            " (a string) or value and inlineBytes (a whole number)"
         )

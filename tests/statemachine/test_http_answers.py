@@ -13,7 +13,7 @@ from latches import Latches
 from scenario import BUSINESS, cause, charge, dead, rows
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.faults import answer_lost, fails
 
 CHARGE = charge()["payload"]
 FUNCTIONS = Path(__file__).parents[1] / "functions"
@@ -45,6 +45,21 @@ def test_a_result_comes_byte_for_byte_whatever_is_in_it(result: Any, cloud: Loca
     assert (first.status, again.status) == (200, 200)
     assert first.body == again.body == client.get("library-echo", "k").body
     assert json.loads(first.body) == result
+
+
+@pytest.mark.parametrize(
+    "result", [{"total": 0.1 + 0.2}, [1.0000000000000002] * 100, 12345678901234568], ids=["object", "list", "number"]
+)
+def test_a_small_result_with_many_digits_is_in_the_answer(
+    result: Any, plain: str, cloud: LocalCloud, client: Client
+) -> None:
+    """A client that signs cannot follow a 303 by itself."""
+    with cloud.intercept(answer_lost(state="CacheResponse")):
+        first, again = (client.post(plain, "k", {"json": json.dumps(result)}) for _ in range(2))
+    assert (first.status, again.status) == (200, 200)
+    assert first.body == again.body == client.get(plain, "k").body
+    assert json.loads(first.body) == result
+    assert "Contents" not in cloud.client("s3").list_objects_v2(Bucket=cloud.outputs["ResponseBucketName"])
 
 
 @pytest.mark.parametrize("tenant", ["acme", "default", "build-report"])

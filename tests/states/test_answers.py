@@ -100,6 +100,12 @@ def test_a_reply_whose_text_would_not_be_exact_is_kept_as_it_came(number: float,
     assert answered(state, {"n": number}) == {"value": {"n": number}, "inline": False}
 
 
+def test_a_small_text_that_cache_response_gives_back_is_kept_in_the_record(state: States) -> None:
+    exact = {"text": '{"n":0.30000000000000004}'}
+    assert state("CacheResponse").takes({"Payload": exact}, {}).assigned["answer"] == exact
+    assert state("CacheResponse").takes({"Payload": REF}, {}).assigned["answer"] == {"resultRef": REF}
+
+
 ROOM = INLINE - 1200 - 4 * len("k")
 
 

@@ -44,6 +44,18 @@ def test_a_text_is_kept_as_it_is(aws: None, function: Load) -> None:
     assert (ref["bytes"], ref["sha256"]) == (len(text), hashlib.sha256(text.encode()).hexdigest())
 
 
+def test_a_value_whose_exact_text_fits_into_the_record_is_given_back_and_stored_nowhere(
+    aws: None, function: Load
+) -> None:
+    attempt = {"id": "a#b#c", "fence": 3, "owner": "one", "responseBucket": "responses", "retentionDays": 30}
+    value, text = {"n": 0.1 + 0.2, "t": "\u00e9"}, '{"n":0.30000000000000004,"t":"\\u00e9"}'
+    keep = function("cache_response").handler
+    for _ in range(2):
+        assert keep({**attempt, "value": value, "inlineBytes": len(text)}, None) == {"text": text}
+    assert client("s3").list_objects_v2(Bucket="responses")["KeyCount"] == 0
+    assert stored(keep({**attempt, "value": value, "inlineBytes": len(text) - 1}, None)) == text.encode()
+
+
 def test_the_event_of_cache_response_for_sam_works(aws: None, function: Load, read: Callable[[str], Any]) -> None:
     event = {**read("events/functions/cache-response.json"), "responseBucket": "responses"}
     assert json.loads(stored(function("cache_response").handler(event, None))) == event["value"]
