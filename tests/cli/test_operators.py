@@ -230,6 +230,16 @@ def test_resolve_as_failed_gives_every_duplicate_that_failure(operator: Operator
     assert operator.cloud.run(operator.request() | {"onFailed": "retry"}).error is None
 
 
+@pytest.mark.parametrize(("letter", "most"), [("x", 3000), ("é", 750), ("😀", 375)])
+def test_a_failure_that_would_make_the_record_large_is_refused(operator: Operator, letter: str, most: int) -> None:
+    """Each duplicate reads the record, and is answered with it. A character counts as the state machine counts it."""
+    operator.script({"raise": "NeedsAttention"})
+    before = operator.quarantined()
+    refused = operator.once("resolve", ID, "--failed", letter * (most + 100))
+    assert (refused.code, operator.record) == (2, before) and "room for" in refused.err and ID in refused.err
+    assert operator.once("resolve", ID, "--failed", letter * (most - 100)).code == 0
+
+
 # ---- release ----
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import pytest
 from latches import Latches
-from scenario import BUSINESS, LANES, cause, outage, record_of, result, run, scripted
+from scenario import BUSINESS, LANES, cause, charge, id_of, outage, record_of, result, run, scripted
 
+from oncekit.bench.cost.counting import size_of
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.engine.service_calls import Interceptor
+from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import before
 from oncekit.local.lanes import Lane
 
@@ -28,6 +31,28 @@ def test_attempts_used_up_end_in_quarantine_after_about_a_quarter_of_an_hour(
     assert cause(execution)["message"] == "no route"
     assert latches.starts() == record_of(cloud, request)["attempts"] == ATTEMPTS
     assert 9 < (cloud.clock.now() - began) / 60 < 19
+
+
+@LANES
+@pytest.mark.parametrize("letter", ["x", "é", "日", "😀"])
+def test_a_record_with_its_request_and_its_error_stays_within_4_kib(cloud: LocalCloud, lane: Lane, letter: str) -> None:
+    """A refused write, which is each duplicate's, costs by the size of the record."""
+    error = {"errorType": "E" * 200, "errorMessage": letter * 2000}
+
+    def raises(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        said = BytesIO(json.dumps(error).encode())
+        return {"StatusCode": 200, "FunctionError": "E", "Payload": said} if call.state == BUSINESS else proceed()
+
+    request = charge(letter * 64, tenant="t" * 40, onCrash="quarantine") | {"payload": {"more": ""}}
+    of_key = 64 * (1 if letter.isascii() else 2 * len(letter.encode("utf-16-le")))
+    kept = {name: request[name] for name in ("operation", "tenant", "payload")} | {"idempotencyKey": ""}
+    room = 4096 - 1200 - 4 * 64 - of_key - len(json.dumps(kept, separators=(",", ":")))
+    request["payload"]["more"] = "y" * room
+    with cloud.intercept(raises):
+        run(cloud, request, lane)
+    key = {"id": {"S": id_of(request)}}
+    found = cloud.client("dynamodb").get_item(TableName=cloud.resources["IdempotencyTable"], Key=key)["Item"]
+    assert {"request", "error"} <= set(found) and size_of(found) <= 4096
 
 
 @LANES

@@ -82,6 +82,24 @@ def test_the_message_of_an_error_is_what_business_logic_said_shortened(cause: st
     assert failed(state, "E", cause)["failure"]["message"] == message
 
 
+BYTES_OF_AN_ERROR = 530
+"""Of name and message, with which a record that keeps its request, too, stays within 4 KiB."""
+
+
+@pytest.mark.parametrize("text", ["é", "日", "😀", "a😀", "日本 ", "\x01"], ids=ascii)
+@pytest.mark.parametrize("error", ["E", "F" * 256, "日" * 256, "States.QueryEvaluationError"], ids=len)
+def test_an_error_in_any_language_leaves_the_record_small(text: str, error: str, state: States) -> None:
+    for cause in (text * 900, json.dumps({"errorMessage": text * 900}), json.dumps({"errorMessage": text * 40})):
+        failure = failed(state, error, cause)["failure"]
+        assert len(f"{failure['name']}{failure['message']}".encode()) <= BYTES_OF_AN_ERROR
+        assert len(failure["message"]) >= 25 and "\ud83d" not in failure["message"]
+
+
+def test_one_character_outside_ascii_does_not_shorten_a_message_much(state: States) -> None:
+    assert failed(state, "E", "it’s " + "x" * 900)["failure"]["message"].startswith("it’s " + "x" * 450)
+    assert failed(state, "E", "x" * 480 + "é")["failure"]["message"] == "x" * 480 + "é"
+
+
 @pytest.mark.parametrize("error", ["E", "States.QueryEvaluationError", "States.Runtime"])
 def test_an_error_with_half_a_character_can_be_written_down(error: str, state: States) -> None:
     failed(state, error, '{"errorMessage": "é\ud800"}')["failure"]["message"].encode()

@@ -16,6 +16,7 @@ from oncekit.cli.deployed.records import OPEN, RELEASED, Changed, Record, hash_o
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FAST
 from oncekit.local.quotas import MOST_INLINE_BYTES
+from oncekit.problem import Problem
 
 CLOCK_AHEAD = 300
 """Seconds that this machine's clock may be ahead of AWS's, which refuses what is signed with a greater difference
@@ -60,14 +61,22 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
 
 
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
-    """Say how a quarantined operation ended: with this result (JSON text), or failed with this message."""
+    """Say how a quarantined operation ended: with this result (JSON text), or failed with this message.
+
+    Raises Problem for a message that does not fit into the record.
+    """
     record = read(stack, id, "QUARANTINED")
     then = _next(stack, record)
     days = stack.number("RetentionDays")
     ended: dict[str, Any] = {"finishedAt": _iso(stack.now()), "expiresAt": int(stack.now()) + days * 86400}
+    room = MOST_INLINE_BYTES - _size(id) - 1024  # as ExecuteBusinessLogic reckons it
     if result is None:
+        if (size := _size(str(failure))) > room:
+            raise Problem(
+                f"{id}: the message has {size:,} bytes, and the record has room for {room:,}; make it shorter"
+            )
         ended |= {"status": "FAILED", "error": {"name": "ResolvedByOperator", "message": failure}}
-    elif _size(result) + _size(id) + 1024 <= MOST_INLINE_BYTES:  # as ExecuteBusinessLogic reckons it
+    elif _size(result) <= room:
         ended |= {"status": "COMPLETED", "result": result}
     else:
         from once.result_store import ResultStore
@@ -154,7 +163,8 @@ def _next(stack: Stack, shown: Record) -> dict[str, Any]:
 
 
 def _size(text: str) -> int:
-    return sum(1 if " " <= each <= "~" else 4 for each in text)
+    """As the machines count it: four bytes for each code unit of UTF-16 outside ASCII, so eight for an emoji."""
+    return sum(1 if " " <= each <= "~" else 4 if each <= "\uffff" else 8 for each in text)
 
 
 def _iso(at: float) -> str:
