@@ -40,7 +40,7 @@ MAY_BE = {
     "a large answer": done(resultRef=ONE),
     "an answer after large steps": done(steps={"x" * MOST_INLINE_BYTES: 1}),
     "a failure": failed(),
-    "a failure that says much": failed(error=error("x" * MOST_INLINE_BYTES)),
+    "a failure after large steps": failed(steps={"x" * MOST_INLINE_BYTES: 1}),
     "what an operator released before any attempt": failed("operator-1", attempts=0),
     "a quarantine": quarantined(),
 }
@@ -66,6 +66,8 @@ BROKEN = {
     "a large answer is there": ("P3 lost: its result is not", done(resultRef=ref("results/two"))),
     "a large answer has its bytes": ("P3 lost: its result is not", done(resultRef={**ONE, "sha256": "0"})),
     "an answer in the record is small": ("P7 broken: over the inline limit", done(result="x" * MOST_INLINE_BYTES)),
+    "a failure is small": ("P7 broken: over the inline limit", failed(error=error("x" * MOST_INLINE_BYTES))),
+    "a quarantine is small in bytes": ("P7 broken: over the inline limit", quarantined(why="日" * 1300)),
 }
 
 
