@@ -26,7 +26,8 @@ _EXAMPLES = (
     (re.compile(r"  # ---- Examples: .*?\n(?=Outputs:\n)", re.DOTALL), ""),
     (re.compile(r"  \w+:\n    [^\n]+\n    Condition: HasExamples\n[^\n]+\n"), ""),
     (re.compile(r"!If\n +- HasExamples\n +- !Sub\n[^!]+!If[^!]+!Sub[^!]+- !Ref Operations"), "!Ref Operations"),
-    (re.compile(r"!If \[HasExamples, !Sub [^]]+\]"), '""'),
+    (re.compile(r" +- !If \[HasExamples, [^]]+\]\n"), ""),
+    (re.compile(r"  HasExamples: [^\n]+\n"), ""),
     (re.compile(r'\["yes", "no"\]\n    Default: "yes"'), '["no"]\n    Default: "no"'),
 )
 """What the template has for the examples alone, and what stands there without them: else `sam build` would build them,

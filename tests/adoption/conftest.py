@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shlex
 import shutil
@@ -125,15 +124,6 @@ def shop_cloud(shop: tuple[Application, list[Done]]) -> Iterator[TestCloud]:
 def cloud(shop_cloud: TestCloud) -> TestCloud:
     shop_cloud.reset()
     return shop_cloud
-
-
-def tool(name: str) -> Path:
-    """A tool of `make lint`; the test is skipped where it is not installed, which in CI is a failure."""
-    path = ROOT / name
-    if not path.exists():
-        assert not os.environ.get("CI"), f"{name} is missing: run make lint"
-        pytest.skip(f"{name} is not installed; `make lint` installs it")
-    return path
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from adoption.conftest import APPLICATION, PAGE, Application, steps, tool
+from adoption.conftest import APPLICATION, PAGE, Application, steps
 from commands import Done, once
+from tools import tool
 
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.up import News, _tell
@@ -290,7 +291,7 @@ for name in sys.argv[1:]:
 
 def test_sam_accepts_what_was_written(shop: Adopted) -> None:
     environment = {**os.environ, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": "us-east-1"}
-    names = ("template.yaml", "once/operations.yaml")
+    names = ("template.yaml", "once/operations.yaml", "once/template.yaml")
     validate = [tool(".venv-sam/bin/sam").with_name("python"), "-c", VALIDATE, *names]
     done = subprocess.run(validate, cwd=shop[0].folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -147,11 +147,11 @@ def test_function_without_a_role_and_people_may_do_everything(cloud: LocalCloud)
 
 @pytest.mark.aws(unconfirmed="V38")
 @pytest.mark.parametrize(
-    ("holder", "action", "state", "error", "service"),
+    ("resource", "action", "state", "error", "service"),
     [
-        ("LanesPolicy", "dynamodb:UpdateItem", "AcquireLock", "DynamoDB.AmazonDynamoDBException", "AmazonDynamoDBv2"),
+        ("table/", "dynamodb:UpdateItem", "AcquireLock", "DynamoDB.AmazonDynamoDBException", "AmazonDynamoDBv2"),
         (
-            "LanesPolicy",
+            "op-charge-payment",
             "lambda:InvokeFunction",
             "ExecuteBusinessLogic",
             "Lambda.AWSLambdaException",
@@ -160,9 +160,9 @@ def test_function_without_a_role_and_people_may_do_everything(cloud: LocalCloud)
     ],
 )
 def test_state_machine_is_refused_under_the_name_of_its_role(
-    cloud: LocalCloud, holder: str, action: str, state: str, error: str, service: str
+    cloud: LocalCloud, resource: str, action: str, state: str, error: str, service: str
 ) -> None:
-    with without(cloud, holder, action):
+    with without(cloud, "LanesPolicy", action, resource):
         execution = cloud.run(charge())
     refusals = [each["taskFailedEventDetails"] for each in execution.events if "taskFailedEventDetails" in each]
     assert {each["error"] for each in refusals} == {error}
