@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from template_parts import written_with
 
 from oncekit.local import LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
@@ -162,6 +165,24 @@ def test_a_role_reaches_no_further_than_its_part(
 
     assert found.answer(Need(action, arn(own)))[0] is Answer.ALLOWED
     assert found.answer(Need(action, arn(beyond)))[0] is Answer.NOT_ALLOWED
+
+
+OF_SHORT_NAMES = ",".join(f"op-{n}=shop-Op{n}-1A2B3C4D5E6F:live" for n in range(100))
+
+
+@pytest.mark.parametrize("role", ["OperationRole", "FastRole"])
+def test_a_hundred_operations_with_short_names_fit_into_the_policies_of_a_role(role: str) -> None:
+    """IAM and STS quotas: 10,240 characters for all inline policies of a role, without white space."""
+    known, resources = written_with(Operations=OF_SHORT_NAMES)
+    arn = "arn:aws:service:ap-northeast-1:123456789012:"
+    known = replace(known, attribute=lambda name, _: f"{arn}function:once-prod-{name[:20]}-1A2B3C4D5E6F")
+    beside = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::IAM::Policy"]
+    policies = [
+        *resources[role]["Properties"].get("Policies", []),
+        *(policy for policy in beside if {"Ref": role} in policy["Roles"]),
+    ]
+    documents = [json.dumps(known.resolve(each["PolicyDocument"]), separators=(",", ":")) for each in policies]
+    assert sum(map(len, documents)) <= 10_240
 
 
 @pytest.mark.parametrize(
