@@ -29,6 +29,11 @@ _EVERY_SERVICE = ("AccessDeniedException", "SdkClientException", "ThrottlingExce
 _STATES = (
     "ALL", "DataLimitExceeded", "Permissions", "QueryEvaluationError", "Runtime", "TaskFailed", "Timeout",
 )  # fmt: skip
+_TAKEN = frozenset(
+    f"{prefix}.ExecutionAlreadyExists{end}" for prefix in ("StepFunctions", "Sfn") for end in ("", "Exception")
+)
+"""A start whose name is taken was made before, which is a success. AWS's guide adds `Exception` to the API's name, and
+its examples do not; a prefix is the other integration's in some recordings. One letter would make it a failure."""
 _OF_MAPS = ("ExceedToleratedFailureThreshold", "ItemReaderFailed", "ResultWriterFailed", "BranchFailed")
 
 
@@ -45,6 +50,10 @@ def check(machine: Machine) -> Iterator[Finding]:
             for name in clause.get("ErrorEquals", []):
                 if name not in known:
                     yield machine.finding(state, f"{where}: {_unknown(name, known, state)}")
+            if (named := _TAKEN & set(clause.get("ErrorEquals", []))) and (missing := sorted(_TAKEN - named)):
+                yield machine.finding(
+                    state, f"{where}: AWS may spell it in other ways, and each is a success; add {', '.join(missing)}"
+                )
 
 
 def names(state: State) -> frozenset[str]:
@@ -55,6 +64,7 @@ def names(state: State) -> frozenset[str]:
         service, prefix = SERVICES[integration]
         known |= {f"{prefix}.{name}" for name in (*_exceptions(service, action), *_EVERY_SERVICE)}
         known |= _of_the_library() if integration == "lambda" else set()
+        known |= _TAKEN if action == "startExecution" else set()
     return frozenset(known)
 
 

@@ -41,6 +41,12 @@ BROKEN = {
         "sns:publish",
         "Work: the gate does not know what sns raises",
     ),
+    "a name that is taken, which AWS may spell otherwise": (
+        "StepFunctions.ExecutionAlreadyExistsException,",
+        "",
+        "Tell: Catch.0: AWS may spell it in other ways, and each is a success; add "
+        "StepFunctions.ExecutionAlreadyExistsException",
+    ),
     # expressions
     "an operator of a later JSONata": (
         "$states.input.key, '-'",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from one_state import State
+from one_state import FAST, State, states_of
 
 States = Callable[..., State]
 LOCK = {"fence": 3, "attempts": 1, "onCrash": "retry", "leaseExpiresAt": 0}
@@ -27,6 +27,27 @@ def test_a_result_that_cannot_be_kept_was_run_for(error: str, state: States) -> 
     assert (known["ran"], known["raised"], known["failure"]["name"]) == (True, True, "ResultUnreadable")
     message = "business logic may have succeeded, but its result cannot be kept: "
     assert known["failure"]["message"] == message + "x" * 400
+
+
+@pytest.mark.aws(unconfirmed="V25")
+@pytest.mark.parametrize("end", ["", "Exception"])
+@pytest.mark.parametrize("prefix", ["StepFunctions", "Sfn"])
+@pytest.mark.parametrize(
+    ("machine", "starts", "to"),
+    [
+        ("fast", "HandOver", "ExistingStatus"),
+        ("fast", "RefuseInFullLane", "RequestRefused"),
+        ("recovery", "StartRecovery", "NothingToDo"),
+    ],
+)
+def test_a_start_whose_name_is_taken_was_made_however_aws_spells_it(
+    machine: str, starts: str, to: str, prefix: str, end: str, rendered: dict[str, dict[str, Any]]
+) -> None:
+    state = State(starts, dict(states_of(rendered[machine]))[starts], FAST)
+    error = f"{prefix}.ExecutionAlreadyExists{end}"
+    clauses = [each for each in state.raw.get("Retry", []) if {error, "States.ALL"} & set(each["ErrorEquals"])]
+    assert not clauses or clauses[0]["MaxAttempts"] == 0
+    assert state.fails(error, {}).to == to
 
 
 @pytest.mark.parametrize(
