@@ -94,12 +94,17 @@ class Once(dict[str, Any]):
         super().__setitem__(name, value)
 
 
+class Claims(dict[str, Any]):
+    """A user's token: its members are there, by dot or in brackets; by itself it "returns null" (the reference above),
+    so it has no methods here (V75)."""
+
+
 def new_context(stage: str, method: str, now: float, claims: Mapping[str, Any]) -> Context:
     """`$context` of a request at a time in epoch seconds; templates write to its overrides."""
     return {
         "stage": stage,
         "httpMethod": method,
-        "authorizer": {"claims": dict(claims)},
+        "authorizer": {"claims": Claims(claims)},
         "requestId": str(uuid.uuid4()),
         "requestTimeEpoch": int(now * 1000),
         "requestOverride": {"header": Once(), "path": Once(), "querystring": Once()},

@@ -13,6 +13,8 @@ from typing import Any
 
 from airspeed import operators
 
+from oncekit.local.gateway.variables import Claims
+
 
 class TemplateFault(ValueError):
     """A mapping template cannot be read, or refers to what is not there: on AWS the reference would stand in the output
@@ -111,6 +113,7 @@ _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
         "put": _put,
         "keySet": list,
     },
+    Claims: {},
     list: {
         "get": lambda of, index: of[index],
         "contains": lambda of, value: value in of,
