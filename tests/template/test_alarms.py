@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oncekit.gate.errors import names
+from oncekit.gate.machine import Machine
+from oncekit.gate.project import Project
 from oncekit.local import LocalCloud
 
 ROOT = Path(__file__).parents[2]
@@ -42,12 +46,13 @@ WATCHED = {
     "AWS::Lambda::Function": {"Errors"},
     "AWS::DynamoDB::Table": {"ReadThrottleEvents", "WriteThrottleEvents"},
     "STANDARD": {"ExecutionsFailed", "ExecutionsTimedOut", "ExecutionsAborted", "ExecutionThrottled"},
-    "EXPRESS": {"ExecutionsFailed", "ExecutionsTimedOut"},
+    "EXPRESS": {"ExecutionsFailed"},
     "sweep": {"ExecutionsFailed"},
     "queue": {"ApproximateAgeOfOldestMessage"},
     "dead letters": {"ApproximateNumberOfMessagesVisible"},
 }
-"""By kind of resource, what can go wrong with it, by AWS's lists of metrics. A sweep that does not run to its end
+"""By kind of resource, what can go wrong with it, by AWS's lists of metrics. That an Express execution timed out is
+counted in its log. A sweep that does not run to its end
 publishes nothing, which OverdueOperationsAlarm tells."""
 
 
@@ -109,11 +114,65 @@ def test_what_the_alarms_on_operations_look_at_a_sweep_publishes(
     metrics = cloud.client("cloudwatch").list_metrics(Namespace="Once")["Metrics"]
     published = {each["MetricName"] for each in metrics}
     filters = {name: each for name, each in resources.items() if each["Type"] == "AWS::Logs::MetricFilter"}
-    assert set(filters) == {"DeadExecutionsFilter", "FastDeadExecutionsFilter"}
-    dead = {each["Properties"]["MetricTransformations"][0]["MetricName"]["Fn::Sub"] for each in filters.values()}
+    counted = {each["Properties"]["MetricTransformations"][0]["MetricName"]["Fn::Sub"] for each in filters.values()}
     ours = [each for each in alarms.values() if each.get("Namespace") == "Once"]
     sweeps = [each for each in ours if "Dimensions" in each]
     watched = {each["MetricName"] for each in sweeps}
     assert watched == published - {"OpenOperations", "RecoveredOperations"}  # these two are no trouble
-    assert [each["MetricName"]["Fn::Sub"] for each in ours if "Dimensions" not in each] == list(dead)
+    assert {each["MetricName"]["Fn::Sub"] for each in ours if "Dimensions" not in each} == counted
     assert all(each["Period"] >= 120 for each in sweeps)
+
+
+def test_an_alarm_over_what_may_not_be_there_has_a_value_in_every_period(alarms: Resources) -> None:
+    """What FILL makes of a metric that never had a value is in no document, and an alarm on DynamoDB's metrics stays as
+    it is while there is none (V47)."""
+    for name, alarm in alarms.items():
+        watched = metrics(alarm)
+        assert not any("FILL" in str(each.get("Expression")) for each in alarm.get("Metrics", ())), name
+        if any(each["Namespace"] == "AWS/DynamoDB" for each in watched):
+            assert any(each["Namespace"] == "Once" for each in watched), f"{name} needs a number of the sweep"
+
+
+def counts(pattern: str, event: dict[str, str]) -> bool:
+    """Whether a metric filter counts an event of a log; only what documents describe for fields that are missing."""
+    assert "!=" not in pattern, "whether it matches a field that is missing is in no document"
+
+    def is_there(found: re.Match[str]) -> str:
+        field, value = found.groups()
+        return str(field in event and fnmatch.fnmatchcase(event[field], value))
+
+    said = re.sub(r'\$\.([\w.]+) = "([^"]*)"', is_there, pattern.strip("{ }"))
+    return bool(eval(said.replace("&&", " and ").replace("||", " or ")))
+
+
+LANES = ("operation", "fast")
+
+
+@pytest.fixture(scope="module")
+def machines() -> dict[str, Machine]:
+    found = Project(ROOT / "template.yaml").machines_under({})
+    return {name: each for each in found for name in LANES if each.file.endswith(f"/{name}.asl.yaml")}
+
+
+@pytest.mark.aws(unconfirmed="V87")
+@pytest.mark.parametrize(
+    ("lane", "name"), [("operation", "DeadExecutionsFilter"), ("fast", "FastDeadExecutionsFilter")]
+)
+def test_an_execution_counts_as_dead_by_an_error_of_aws_and_not_by_an_end(
+    machines: dict[str, Machine], resources: Resources, lane: str, name: str
+) -> None:
+    pattern = resources[name]["Properties"]["FilterPattern"]
+
+    def is_dead(error: str | None) -> bool:
+        return counts(pattern, {"type": "ExecutionFailed", **({} if error is None else {"details.error": error})})
+
+    states = list(machines[lane].states)
+    raised = {error for state in states if state.type in ("Task", "Map") for error in names(state)}
+    of_our_own = {each for each in raised if "." not in each}
+    for error in (raised - of_our_own) | {"Sandbox.Timedout", "Runtime.ExitError", "ClientError", "ReadTimeoutError"}:
+        assert is_dead(error), error
+    ends = [text for state in states if state.type == "Fail" for text in re.findall(r"\b[A-Z]\w+", state.raw["Error"])]
+    refused = [word for state in states for word in re.findall(r"'?refusedAs'?: '?(\w+)", str(state.raw))]
+    assert len(ends) > 4 and refused
+    for error in (*ends, *refused, None):
+        assert not is_dead(error), error

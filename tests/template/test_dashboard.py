@@ -61,7 +61,8 @@ def test_what_a_metric_of_an_alarm_is_about_is_shown(source_of_dashboard: str, r
             given = alarm["Properties"]
             inner = [each["MetricStat"]["Metric"] for each in given.get("Metrics", ()) if "MetricStat" in each]
             for each in inner or [given]:
-                metric = each["MetricName"] if isinstance(each["MetricName"], str) else "-DeadExecutions"
+                given_name = each["MetricName"]
+                metric = given_name if isinstance(given_name, str) else given_name["Fn::Sub"].rpartition("}")[2]
                 assert metric in source_of_dashboard or metric in seen_elsewhere, name
 
 
