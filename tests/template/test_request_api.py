@@ -6,17 +6,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from openapi_spec_validator import validate
-from template_parts import written_with
+from template_parts import values_for, written_with
 
 from oncekit.cli.here.openapi import as_yaml, document
 from oncekit.local.gateway.exchange import Sent, rendered
 from oncekit.local.gateway.rest_api import Method
 from oncekit.local.gateway.variables import new_context
+from oncekit.local.template import load
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -49,6 +51,20 @@ def templates() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("given", "scheme"), [({}, "iam"), ({"HttpUserPoolArn": POOL}, "userPool")])
 def test_nothing_is_called_without_a_signature_or_a_token(given: dict[str, str], scheme: str) -> None:
     assert {json.dumps(method["security"]) for _, method in methods(**given)} == {json.dumps([{scheme: []}])}
+
+
+def test_the_api_is_deployed_again_also_where_sam_sees_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Translated by SAM alone, which knows a parameter by its name, and deploys what has another name."""
+    from samtranslator.model import apigateway
+
+    deployments = set()
+    for now, origin in ((1, "https://shop.example"), (2, "https://other.example")):
+        monkeypatch.setattr(apigateway, "time", SimpleNamespace(time=lambda now=now: now))
+        made = load(API, values_for(API, HttpCorsOrigin=origin), tmp_path / origin[-13:]).section("Resources")
+        deployments |= {name for name, each in made.items() if each["Type"] == "AWS::ApiGateway::Deployment"}
+    assert len(deployments) == 2
 
 
 _RAW = re.compile(r"\$(?:input\.(?:body|params|json)|headers\.get|path\.get|value|sent)")
