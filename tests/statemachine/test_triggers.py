@@ -41,9 +41,31 @@ def test_event_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(clou
     with cloud.lose_events(refused):
         put(cloud, charge())
         cloud.settle()
-    count, queue = "ApproximateNumberOfMessages", cloud.outputs["EventDeadLetterQueueUrl"]
-    told = cloud.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=[count])
-    assert told["Attributes"][count] == "1"
+    assert dead_letters(cloud, "EventDeadLetterQueueUrl") == 1
+
+
+def dead_letters(cloud: LocalCloud, queue: str) -> int:
+    count = "ApproximateNumberOfMessages"
+    told = cloud.client("sqs").get_queue_attributes(QueueUrl=cloud.outputs[queue], AttributeNames=[count])
+    return int(told["Attributes"][count])
+
+
+@pytest.mark.aws(unconfirmed="V89")
+@pytest.mark.parametrize("bytes_of_payload", [270_000, 1_000_000])
+def test_what_queue_and_bus_take_and_no_execution_does_ends_in_the_dead_letter_queues(
+    cloud: LocalCloud, bytes_of_payload: int
+) -> None:
+    """SQS and EventBridge take 1 MiB, Step Functions 256 KiB: no retry makes such a message smaller."""
+    request = charge()
+    request["payload"]["note"] = "x" * bytes_of_payload
+    put(cloud, request)
+    cloud.client("sqs").send_message(QueueUrl=cloud.outputs["RequestQueueUrl"], MessageBody=json.dumps(request))
+    for _ in range(6):  # five tries, a minute apart, until the queue gives up
+        cloud.settle()
+        cloud.clock.advance(60)  # type: ignore[attr-defined]  # the clock of tests is virtual
+    cloud.settle()
+    assert (dead_letters(cloud, "EventDeadLetterQueueUrl"), dead_letters(cloud, "RequestDeadLetterQueueUrl")) == (1, 1)
+    assert rows(cloud, "ProviderLedgerTable") == 0
 
 
 @pytest.mark.parametrize(
