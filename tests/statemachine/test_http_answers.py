@@ -62,6 +62,16 @@ def test_a_small_result_with_many_digits_is_in_the_answer(
     assert "Contents" not in cloud.client("s3").list_objects_v2(Bucket=cloud.outputs["ResponseBucketName"])
 
 
+def test_no_body_at_all_is_the_empty_object_and_what_it_lacks_is_told(cloud: LocalCloud, client: Client) -> None:
+    cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
+    first = client.send("POST", "/default/plain-echo", Idempotency_Key="k")
+    again = client.post("plain-echo", "k", {})
+    assert (first.status, again.status, again.headers["idempotent-replayed"]) == (200, 200, "true"), first
+    lacks = says(client.send("POST", "/default/charge-payment", Idempotency_Key="k"), 422, "operation-failed")
+    assert lacks["detail"].startswith("payload refused: /orderId is missing")
+    assert rows(cloud, "ProviderLedgerTable") == 0
+
+
 @pytest.mark.parametrize("tenant", ["acme", "default", "build-report"])
 def test_a_large_result_is_fetched_from_where_the_answer_says(tenant: str, client: Client) -> None:
     first, again = (client.post("build-report", "big", {"bytes": 600_000}, tenant=tenant) for _ in range(2))
