@@ -13,6 +13,7 @@ from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, says_status
 from oncekit.adoption.library_layer import unlike
 from oncekit.adoption.operation import Wanted
+from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
 from oncekit.adoption.shapes import BODY, DETAIL, RECORDS, STATUS_CODE
 from oncekit.adoption.trigger import LASTING, FromRule
 from oncekit.local.lambda_runtime.entry import has_library
@@ -63,6 +64,10 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
                 "works without Once, too"
             )
         if source.type == QUEUE:
+            yield (
+                f"what is made of {source.logical_id} needs EventBridge Pipes, which is missing in {without_pipes()}: "
+                f"there, {SWITCHED_OFF}, and let a function that reads the queue start the requests"
+            )
             yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
 
 

@@ -65,6 +65,18 @@ def test_entries_are_added_to_a_gitignore_that_lacks_them_and_nothing_else_chang
     assert (".gitignore" in done.out.split()) == (there != then)
 
 
+def test_init_and_new_name_the_regions_without_pipes_and_what_to_do_there(foreign: Application) -> None:
+    there = "EventBridge Pipes is missing in ap-east-2, "
+    of_queue = ("--function", "Warehouse", "--from-queue", "WarehouseQueue", "--key", "$.body.a")
+    told, of_new = foreign.once("init").err, foreign.once("new", "reserve", *of_queue).err
+    assert there in told and "EventBridge Pipes, which is missing in ap-east-2, " in of_new
+    for said in (told, of_new):
+        assert "and us-gov-west-1" in said
+        assert 'set QueueTrigger: "false" at Machine in once/operations.yaml' in said
+    assert there not in foreign.once("init").err
+    assert "EventBridge Pipes" not in foreign.once("new", "bill", "--function", "BillCustomer").err
+
+
 def test_init_says_what_the_stage_is_and_where_it_is_set(foreign: Application, empty: Application) -> None:
     assert "Its Stage is dev; prod keeps records and answers when the stack is deleted" in foreign.once("init").err
     assert foreign.text("template.yaml").count("Stage: dev # prod keeps") == 1

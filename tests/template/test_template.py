@@ -91,6 +91,14 @@ def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
         assert name == "".join(word.capitalize() for word in operation.split("-")) + "Function"
 
 
+def test_the_page_says_how_long_a_stack_name_can_be_with_the_examples(functions: Resources) -> None:
+    """A function's name has at most 64 characters (CreateFunction)."""
+    named = [each["Properties"].get("FunctionName", {"Fn::Sub": ""})["Fn::Sub"] for each in functions.values()]
+    longest = 64 - max(len(name.partition("}")[2]) for name in named)
+    page = (ROOT / "docs" / "deploy.md").read_text()
+    assert f"**A stack with the examples has a name of at most {longest} characters**" in page
+
+
 @pytest.mark.parametrize("environment", ["default", "dev", "prod"])
 def test_samconfig_sets_parameters_that_exist_to_values_that_are_allowed(
     environment: str, source: Mapping[str, Any]

@@ -34,6 +34,7 @@ def _start(template: Path | None) -> int:
     from oncekit.adoption import folder
     from oncekit.adoption.application_template import ONCE, WHY_PROD, ApplicationTemplate, find_template
     from oncekit.adoption.library_layer import unlike
+    from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
     from oncekit.adoption.start import start
 
     new = start(Path.cwd(), template)
@@ -45,6 +46,7 @@ def _start(template: Path | None) -> int:
     if new:
         tell(f"Once is in {folder.NAME}/. Next: `once new OPERATION --function LOGICAL_ID`, or `once new OPERATION`.")
         tell(f"Its Stage is dev; {WHY_PROD}. It is set at the resource {ONCE} of the template.")
+        tell(f"EventBridge Pipes is missing in {without_pipes()}: to deploy there, {SWITCHED_OFF}.")
         return 0
     there = _folder(template)
     if folder.changes(there):
