@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from oncekit.gate import errors, expressions, lanes, timeouts, variables, writes
+from oncekit.gate import errors, expressions, lanes, retries, timeouts, variables, writes
 from oncekit.gate.machine import Finding
 from oncekit.gate.project import Project
 
@@ -16,10 +16,11 @@ def findings(path: Path) -> list[Finding]:
     """What the checks find in the definitions of the template at `path`. Raises what `Project` does."""
     project = Project(path)
     found: set[Finding] = set(timeouts.check(project))
-    machines = {machine.file: machine for machine in project.machines_under({})}
-    for machine in machines.values():
-        for check in (expressions.check, variables.check, errors.check, writes.check):
+    every = project.machines_under({})
+    for machine in every:
+        for check in (expressions.check, variables.check, errors.check, retries.check, writes.check):
             found.update(check(machine))
+    machines = {machine.file: machine for machine in every}
     if set(LANES) <= machines.keys():
         found.update(lanes.check(*(machines[each] for each in LANES)))
     return sorted(found)

@@ -28,7 +28,10 @@ DIFFERENT: Mapping[tuple[str, str], str] = {
         for state in ("AcquireLock", "ReadRecord", "KeepRequest", "TakeNextFence")
         for member in ("TimeoutSeconds", "Retry", "Catch")
     },
-    ("RefuseRequest", "Retry"): _HAS_MINUTES,
+    **{
+        (state, "Retry"): _HAS_MINUTES
+        for state in ("CacheResponse", "Finalize", "RecordFailure", "RecordQuarantine", "RefuseRequest")
+    },
     ("RefuseRequest", "Catch"): _HAS_MINUTES,
     ("ClassifyFailure", "Choices"): _HAS_MINUTES,
     ("TakeNextFence", "Arguments.ExpressionAttributeValues.:until"): _CANNOT_BE_ASKED,

@@ -83,6 +83,17 @@ BROKEN = {
         '" {% $all %}"',
         "Done: Output: AWS takes an expression inside of a longer string for text",
     ),
+    # retries
+    "a full lane that gives up while it lives": (
+        "MaxAttempts: 99999999",
+        "MaxAttempts: 200",
+        "AcquireLock: gives up after 200 retries, which last 8.0 h on average, while its execution lives for 24 h",
+    ),
+    "a full lane whose retries are more than a history takes": (
+        "MaxDelaySeconds: 300",
+        "MaxDelaySeconds: 10",
+        "AcquireLock: some 17",
+    ),
     # timeouts
     "a task that ends with its function": (
         "TimeoutSeconds: \"{% $number('${BusinessTimeoutSeconds}') + 5 %}\"",

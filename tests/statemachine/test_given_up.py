@@ -31,6 +31,8 @@ from oncekit.local.faults import answer_lost, never_arrives
 from oncekit.local.lanes import Lane
 
 Recover = Callable[[], Execution]
+LONG = 2.5 * 86_400
+"""Seconds, almost as long as an execution of the full lane lives: a key that is disabled on a Friday evening."""
 ON_CRASH = pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
 
 
@@ -74,8 +76,8 @@ def test_a_failed_operation_is_tried_again_though_answers_were_lost(
 
 
 @LANES
-@pytest.mark.parametrize("seconds", [100, 250, 3 * 3600])
-def test_a_request_is_done_however_long_the_table_throttles(cloud: LocalCloud, lane: Lane, seconds: int) -> None:
+@pytest.mark.parametrize("seconds", [100, 250, LONG])
+def test_a_request_is_done_however_long_the_table_throttles(cloud: LocalCloud, lane: Lane, seconds: float) -> None:
     with cloud.intercept(outage(cloud, seconds, "ThrottlingException", "ReadRecord", "AcquireLock")):
         end = run(cloud, charge(), lane)
     assert end.output["disposition"] == ("IN_PROGRESS" if lane == "fast" else "EXECUTED")
@@ -83,10 +85,25 @@ def test_a_request_is_done_however_long_the_table_throttles(cloud: LocalCloud, l
     assert cloud.rejected() == []
 
 
+@LANES
+def test_a_large_request_is_done_however_long_the_bucket_is_away(cloud: LocalCloud, plain: str, lane: Lane) -> None:
+    request = {"operation": plain, "idempotencyKey": "k", "payload": {"text": "x" * 5000, "return": 1}}
+    with cloud.intercept(outage(cloud, LONG, "AccessDenied", "KeepRequest")):
+        run(cloud, request, lane)
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+
+
+@LANES
+def test_a_refused_request_is_kept_however_long_the_bucket_is_away(cloud: LocalCloud, lane: Lane) -> None:
+    with cloud.intercept(outage(cloud, LONG, "AccessDenied", "RefuseRequest")):
+        assert run(cloud, {"operation": "charge-payment"}, lane).error == "InvalidRequest"
+    assert len(cloud.rejected()) == 1
+
+
 def test_a_duplicate_is_answered_however_long_the_table_throttles(cloud: LocalCloud) -> None:
     """In the full lane: what the fast lane left to it, saying that it is in progress, is such a duplicate, too."""
     cloud.run(charge())
-    with cloud.intercept(outage(cloud, 3 * 3600, "ThrottlingException", "ReadRecord")):
+    with cloud.intercept(outage(cloud, LONG, "ThrottlingException", "ReadRecord")):
         assert run(cloud, charge(), "full").output["disposition"] == "REPLAYED"
 
 
@@ -97,16 +114,18 @@ def test_a_duplicate_is_answered_however_long_the_table_throttles(cloud: LocalCl
         ("CacheResponse", {"return": "x" * 9000}, "COMPLETED"),
         ("RecordFailure", {"raise": "PermanentError"}, "FAILED"),
         ("RecordQuarantine", {"raise": "NeedsAttention"}, "QUARANTINED"),
+        ("TakeNextFence", {"raise": "Weather"}, "COMPLETED"),
     ],
 )
 def test_what_came_of_it_is_written_down_however_long_a_service_throttles(
     cloud: LocalCloud, latches: Latches, state: str, script: dict[str, Any], status: str
 ) -> None:
-    """In the full lane business logic does not run again only because this write fails for an hour."""
-    request = scripted(script)
-    with cloud.intercept(outage(cloud, 3600, "ThrottlingException", state)):
+    """In the full lane business logic does not run again only because this write fails for days."""
+    request = scripted(script, {"return": 1})
+    with cloud.intercept(outage(cloud, LONG, "ThrottlingException", state)):
         run(cloud, request, "full")
-    assert (record_of(cloud, request)["status"], latches.starts()) == (status, 1)
+    assert record_of(cloud, request)["status"] == status
+    assert latches.starts() == record_of(cloud, request)["attempts"] == (2 if state == "TakeNextFence" else 1)
 
 
 def test_who_finds_the_record_too_late_for_business_logic_hands_over(cloud: LocalCloud) -> None:
