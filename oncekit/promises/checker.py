@@ -23,7 +23,6 @@ from oncekit.promises.reasons import DECISIONS, DIED, Ended, ends_of, quarantine
 from oncekit.promises.writes import write_faults
 
 REFUSALS = ("InvalidRequest", "PayloadMismatch")
-HOUR = 3600.0
 UNAVAILABLE = "Unavailable"
 """In the fast lane only: the full one never refuses for a cause that passes."""
 
@@ -141,7 +140,7 @@ def end_faults(evidence: Evidence) -> Iterator[Fault]:
     """P5, once recovery has had its time: each request has come to an end, or is kept where an operator finds it.
 
     Not that of an execution which somebody stopped before it had a lock: that person has it, and AWS rings and keeps
-    the input; nor of one that AWS ended so, at the first look at its input, or since a service was down for hours.
+    the input; nor of one that AWS ended so, by the machine's time limit or at the first look at its input.
     """
     kept = {each["executionArn"]: each for each in evidence.rejected}
     begun = {found[0] for execution in evidence.executions if (found := handed_over(execution.name))}
@@ -175,8 +174,7 @@ def end_faults(evidence: Evidence) -> Iterator[Fault]:
 def _is_ended_by_others(execution: Execution) -> bool:
     service, _, _ = str(execution.error).partition(".")
     is_unreadable = service == "States" and execution.states == ("ReceiveRequest",)
-    is_down = service in ("DynamoDB", "S3") and not is_fast(execution.arn) and execution.seconds > HOUR
-    return execution.status in DIED or is_unreadable or is_down
+    return execution.status in DIED or is_unreadable
 
 
 def id_of(given: Any) -> str:

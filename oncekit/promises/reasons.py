@@ -32,7 +32,7 @@ class Ended:
 
 def ends_of(execution: Execution) -> Iterator[Ended]:
     """Each call of business logic whose end is in the history."""
-    # AWS ended it by a time limit, or since a service was down for hours: a machine's own errors have no dot.
+    # AWS ended it by a time limit, or for an error that no state catches: a machine's own errors have no dot.
     has_died = execution.status in DIED or "." in str(execution.error)
     state, lock = "", lock_of({})
     for event in execution.events:

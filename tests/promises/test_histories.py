@@ -75,9 +75,9 @@ def given_up(why: str, *what: Happened, by: str = SECOND, **more: Any) -> Story:
     return [change(lock(**more), quarantined(why=why, **more), by), *what]
 
 
-def ended(error: str, *states: str, until: str = SENT) -> Any:
+def ended(error: str, *states: str) -> Any:
     """By AWS."""
-    return replace((it := ran(status="FAILED", error=error, states=states)), events=[*it.events, {"timestamp": until}])
+    return ran(status="FAILED", error=error, states=states)
 
 
 def refused(owner: str = SECOND, error: str = "InvalidRequest") -> Any:
@@ -230,7 +230,6 @@ REASONS = {
 }
 
 LOST = "P5 lost: left nothing"
-HOURS_LATER = "1970-01-01T01:16:41.000Z"
 ENDS = {
     "a lock comes to an end": Rule("P5 stuck: is in progress", [change(None, lock()), ran()], done_by(FIRST)),
     "an execution comes to an end": Rule(
@@ -272,8 +271,8 @@ ENDS = {
         [ended("States.QueryEvaluationError", "ReceiveRequest", "AcquireLock")],
         [ended("States.QueryEvaluationError", "ReceiveRequest")],
     ),
-    "a service is down for hours until the full lane gives up": Rule(
-        LOST, [ended("DynamoDB.InternalServerErrorException")], [ended("DynamoDB.Internal", until=HOURS_LATER)]
+    "the full lane gives up on no service before AWS ends it": Rule(
+        LOST, [ended("DynamoDB.InternalServerErrorException")], [ran(status="TIMED_OUT")]
     ),
     "what the fast lane hands over arrives": Rule(
         LOST, [ran(FAST)], [ran(FAST), refused(owner=HANDED_OVER), kept(HANDED_OVER)]
