@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from latches import Latches
 from odd import cases
 from once.result_store import ResultStore
-from scenario import BUSINESS, LANES, answer, cause, id_of, record_of, run
+from scenario import BUSINESS, LANES, answer, cause, id_of, record_of, run, scripted
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call
@@ -74,6 +74,29 @@ def test_a_plain_result_that_just_fits_is_answered_or_quarantined_at_once(
         recover()
     assert record_of(cloud, request)["status"] in ("COMPLETED", "QUARANTINED")
     assert len(cloud.invocations(plain)) == 1
+
+
+@LANES
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ({"no JSON": 1}, "Object of type datetime is not JSON serializable"),
+        ({"repeat": "x", "times": 6_291_557}, "exceeded maximum allowed payload size"),
+        ({"raise": "Runtime.JSONStringifyError", "message": "of Node.js"}, "of Node.js"),
+        ({"raise": "Error", "message": "Unable to stringify response body"}, "Unable to stringify response body"),
+    ],
+    ids=["no JSON", "6 MB", "Node.js", "an older Node.js"],
+)
+def test_a_function_that_returned_what_lambda_cannot_send_is_not_started_again(
+    cloud: LocalCloud, latches: Latches, recover: Callable[[], Execution], lane: Lane, script: dict[str, Any], told: str
+) -> None:
+    request = scripted(script)
+    run(cloud, request, lane)
+    cloud.clock.advance(3600)
+    recover()
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"], latches.starts()) == ("QUARANTINED", "ResultUnreadable", 1)
+    assert told in record["error"]["message"] and "return JSON: text, numbers, lists" in record["error"]["message"]
 
 
 def victims(cloud: LocalCloud) -> dict[str, Any]:

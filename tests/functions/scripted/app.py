@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import time
 from pathlib import Path
@@ -35,6 +36,8 @@ def perform(step: dict[str, Any]) -> Any:
         os._exit(step["exit"])
     if "raise" in step:
         raise type(step["raise"], (Exception,), {})(step.get("message", "as the script says"))
+    if "no JSON" in step:
+        return {"paidAt": datetime.datetime(2026, 11, 26), "amount": step["no JSON"]}
     if "repeat" in step:
         return step["repeat"] * step["times"]
     return step["return"]
