@@ -12,15 +12,31 @@ from typing import Any
 from oncekit.gate.machine import Finding, Machine, State
 from oncekit.local.quotas import HISTORY_EVENTS
 
+_EITHER_WAY = ("States.DataLimitExceeded", "States.Runtime")
 _EVENTS_OF_A_RETRY = 3
 """TaskScheduled, TaskStarted and TaskFailed or TaskTimedOut, in AWS's recorded histories."""
 
 
 def check(machine: Machine) -> Iterator[Finding]:
     for state in machine.tasks():
+        for name in _repeated(state):
+            yield machine.finding(
+                state,
+                f"retries States.ALL before its Catch of {name} is asked: AWS's guide says that States.ALL does not "
+                "match that, recorded answers that it may; put it first with MaxAttempts: 0",
+            )
         if machine.type == "STANDARD" and not any("States.ALL" in each for each in _names(state, "Catch")):
             for problem in _gives_up(state, float(machine.definition["TimeoutSeconds"])):
                 yield machine.finding(state, problem)
+
+
+def _repeated(state: State) -> Iterator[str]:
+    """What the Catch names that States.ALL may match or not, where the Retry of States.ALL comes first."""
+    known: set[str] = set()
+    for names in _names(state, "Retry"):
+        if "States.ALL" in names:
+            yield from sorted({*_EITHER_WAY} & {each for of in _names(state, "Catch") for each in of} - known)
+        known |= set(names)
 
 
 def _names(state: State, kind: str) -> Iterator[list[str]]:

@@ -5,6 +5,7 @@ the n-th matching call, counted from 1; `nth=0` affects all of them, a range tho
 
     never_arrives, answer_lost    the connection breaks before or after the call is applied
     times_out, fails              no answer in time, an error
+    breaks                        Step Functions cannot go on: `States.Runtime`
     before                        something else happens just before the call
     runs_twice                    for `cloud.repeating`: an Express execution runs once more
 """
@@ -19,7 +20,7 @@ from botocore.exceptions import ConnectionClosedError
 
 from oncekit.local.client_errors import client_error
 from oncekit.local.engine.repeats import Again
-from oncekit.local.engine.service_calls import Call, Interceptor
+from oncekit.local.engine.service_calls import BrokenState, Call, Interceptor
 
 Proceed = Callable[[], dict[str, Any]]
 
@@ -59,6 +60,16 @@ def times_out(*, applied: bool = False, **select: Unpack[Select]) -> Interceptor
         if applied:
             proceed()
         raise TimeoutError
+
+    return _striking(strike, select)
+
+
+def breaks(**select: Unpack[Select]) -> Interceptor:
+    """The call is made, and Step Functions cannot go on with its answer: `States.Runtime`."""
+
+    def strike(_call: Call, proceed: Proceed) -> dict[str, Any]:
+        proceed()
+        raise BrokenState("as a test says")
 
     return _striking(strike, select)
 

@@ -94,6 +94,11 @@ BROKEN = {
         "MaxDelaySeconds: 10",
         "AcquireLock: some 17",
     ),
+    "a retry of what a catch names": (
+        f"[{REFUSED}], Next: Refused",
+        f"[States.DataLimitExceeded, {REFUSED}], Next: Refused",
+        "AcquireLock: retries States.ALL before its Catch of States.DataLimitExceeded is asked",
+    ),
     # timeouts
     "a task that ends with its function": (
         "TimeoutSeconds: \"{% $number('${BusinessTimeoutSeconds}') + 5 %}\"",

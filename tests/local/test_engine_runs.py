@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.engine.limits import matches
+from oncekit.local.engine.limits import Reading, is_named, read_as
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import fails, never_arrives
 
@@ -261,5 +260,16 @@ def test_size_is_counted_in_bytes(machine: Execute) -> None:
     ],
 )
 def test_wildcards_match_what_they_say(name: str, error: str, caught: bool) -> None:
-    named = SimpleNamespace(error_names=[SimpleNamespace(error_name=name)])
-    assert matches(named, error) is caught
+    assert is_named({name}, error) is caught
+
+
+@pytest.mark.aws(
+    "LocalStack's recorded answers of AWS, 2024-03-21",
+    "test_service_task_lambada_catch_state_all_data_limit_exceeded_on_large_utf8_response",
+)
+def test_wildcards_match_what_was_recorded_where_a_test_says_so() -> None:
+    with read_as(Reading(all_has_data_limit=True, runtime_is_caught=False)):
+        assert is_named({"States.ALL"}, "States.DataLimitExceeded")
+        assert not is_named({"States.ALL"}, "States.Runtime")
+        assert not is_named({"States.Runtime"}, "States.Runtime")
+    assert not is_named({"States.ALL"}, "States.DataLimitExceeded")

@@ -13,6 +13,7 @@ from latches import Latches
 from scenario import by_recovery
 
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.limits import READINGS, read_as
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 _names = (f"recovery-{n}" for n in itertools.count(1))
@@ -46,6 +47,13 @@ def deceived() -> None:
 
     Business logic may then be started once more, and a living owner be replaced. All else must hold.
     """
+
+
+@pytest.fixture(params=READINGS, ids=str)
+def each_reading(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Under each reading of what AWS says of States.ALL and of States.Runtime."""
+    with read_as(request.param):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ from scenario import (
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, never_arrives
+from oncekit.local.faults import answer_lost, breaks, never_arrives
 from oncekit.local.lanes import Lane
 
 Recover = Callable[[], Execution]
@@ -167,6 +167,23 @@ def test_what_nobody_takes_up_is_refused_and_kept(cloud: LocalCloud, fault: Call
 
 
 # ---- after the lock ----
+
+
+@pytest.mark.usefixtures("each_reading")
+@LANES
+@ON_CRASH
+@pytest.mark.parametrize("state", [BUSINESS, "CacheResponse"])
+def test_an_owner_that_step_functions_ends_after_business_logic_is_a_crash_at_worst(
+    cloud: LocalCloud, latches: Latches, recover: Recover, lane: Lane, on_crash: str, state: str
+) -> None:
+    """Whether a Catch of States.Runtime catches it is AWS's to say, and nothing depends on it."""
+    request = scripted({"return": "x" * 9000}, onCrash=on_crash)
+    with cloud.intercept(breaks(state=state)):
+        run(cloud, request, lane)
+    cloud.clock.advance(A_LEASE)  # type: ignore[attr-defined]  # the clock of tests is virtual
+    recover()
+    status = record_of(cloud, request)["status"]
+    assert (status, latches.starts()) in [("QUARANTINED", 1), *([("COMPLETED", 2)] if on_crash == "retry" else [])]
 
 
 def tries_again_late(cloud: LocalCloud) -> Interceptor:

@@ -66,6 +66,7 @@ def test_a_live_owner_with_an_old_lease_is_met_as_onconflict_says(
     assert (result(cloud, cloud.wait(owner)), latches.starts()) == ("mine", 1)
 
 
+@pytest.mark.usefixtures("each_reading")
 def test_an_owner_whose_description_is_too_large_counts_as_alive(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "mine"}})
     cloud.start(request)

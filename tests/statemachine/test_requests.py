@@ -73,12 +73,21 @@ def test_who_was_told_by_http_finds_nothing_kept(cloud: LocalCloud, client: Clie
     assert not operations(cloud)
 
 
+@pytest.mark.usefixtures("each_reading")
 @LANES
 def test_a_refused_request_too_large_to_be_kept_is_named_by_its_execution(cloud: LocalCloud, lane: Lane) -> None:
     refused = run(cloud, charge() | {"payload": {"x": "y" * 262_000}}, lane)
     assert refused.error == "InvalidRequest"
     [kept] = cloud.rejected()
     assert ("input" in kept, "inputOmitted" in kept, kept["executionArn"]) == (False, True, refused.arn)
+
+
+@pytest.mark.usefixtures("each_reading")
+def test_a_refused_request_too_large_to_be_handed_over_is_kept_when_s3_is_back(cloud: LocalCloud) -> None:
+    """It does not fit into a call that starts the full lane, which could keep it later."""
+    with cloud.intercept(never_arrives(state="RefuseRequest", nth=range(1, 6))):
+        refused = run(cloud, charge() | {"payload": {"x": "y" * 262_000}}, "fast")
+    assert (refused.error, len(cloud.rejected())) == ("InvalidRequest", 1)
 
 
 HUGE = '{"operation":"scripted","idempotencyKey":"k","payload":{"n":1e400}}'
@@ -89,6 +98,7 @@ UNREADABLE = [
 ]
 
 
+@pytest.mark.usefixtures("each_reading")
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_what_no_expression_can_read_is_refused_by_the_fast_lane_and_named(cloud: LocalCloud, text: str) -> None:
     refused = run(cloud, text, "fast")

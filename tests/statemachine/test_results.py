@@ -52,6 +52,7 @@ def test_result_is_never_that_of_an_operation_whose_record_has_long_been_deleted
     assert json.loads(answer(cloud, new)) == "b" * 20_000
 
 
+@pytest.mark.usefixtures("each_reading")
 def test_plain_result_that_step_functions_cannot_carry_is_quarantined(cloud: LocalCloud, plain: str) -> None:
     request = {"operation": plain, "idempotencyKey": "big", "payload": {"bytes": 300_000}}
     first, second = cloud.run(request), cloud.run(request)
@@ -61,6 +62,7 @@ def test_plain_result_that_step_functions_cannot_carry_is_quarantined(cloud: Loc
     assert len(cloud.invocations(plain)) == 1
 
 
+@pytest.mark.usefixtures("each_reading")
 @LANES
 def test_a_plain_result_that_just_fits_is_answered_or_quarantined_at_once(
     cloud: LocalCloud, plain: str, recover: Callable[[], Execution], lane: Lane

@@ -14,13 +14,13 @@ from typing import Any
 
 from oncekit.local import VirtualClock
 from oncekit.local.engine.expression import Evaluator
+from oncekit.local.engine.limits import is_named
 from oncekit.local.engine.values import JSONataError
 
 NOW = 1_767_225_600
 ME = "arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:me"
 FAST_ID = "arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:me:0f8e"
 STOPS_AT = NOW + 295
-_NOT_MATCHED_BY_ALL = ("States.DataLimitExceeded", "States.Runtime")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class State:
     def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way:
         """The way on with an error that is not tried again, and that the state catches."""
         scope = {**self._lane.scope(given), "errorOutput": {"Error": error, "Cause": cause}}
-        way = next(each for each in self.raw["Catch"] if _matches(each["ErrorEquals"], error))
+        way = next(each for each in self.raw["Catch"] if is_named(set(each["ErrorEquals"]), error))
         return self._way(way, scope, variables)
 
     def _way(self, way: Mapping[str, Any], scope: Mapping[str, Any], variables: Mapping[str, Any]) -> Way:
@@ -100,11 +100,6 @@ class State:
         if isinstance(node, str) and node.startswith("{%"):
             return self._evaluator.evaluate(node[2:-2], scope, {**self._lane.begun, **variables})
         return node
-
-
-def _matches(names: list[str], error: str) -> bool:
-    """Whether a Catch of these names is for this error: States.ALL leaves two out."""
-    return error in names or ("States.ALL" in names and error not in _NOT_MATCHED_BY_ALL)
 
 
 def states_of(definition: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

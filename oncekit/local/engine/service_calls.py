@@ -34,6 +34,10 @@ class Call:
     attempt: int
 
 
+class BrokenState(Exception):
+    """Step Functions itself cannot go on with the state: `States.Runtime`."""
+
+
 Interceptor = Callable[[Call, Callable[[], dict[str, Any]]], dict[str, Any]]
 
 
@@ -51,7 +55,8 @@ class ServiceCalls:
     """Cached clients, and the interceptors that stand between the interpreter and them.
 
     An interceptor gets the call and `proceed`. Raising before `proceed` means the call never arrived, raising after it
-    means that its answer was lost, and returning something else is a lie. A TimeoutError is the state's own timeout.
+    means that its answer was lost, and returning something else is a lie. A TimeoutError is the state's own timeout, a
+    BrokenState its `States.Runtime`.
     Whether the role of the state machine allows a call, the service says: after the interceptors.
     """
 

@@ -24,6 +24,7 @@ from botocore.exceptions import ClientError
 from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service import StateTaskService
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
@@ -41,7 +42,8 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from oncekit.local.engine.limits import text_of
-from oncekit.local.engine.service_calls import ServiceCalls
+from oncekit.local.engine.service_calls import BrokenState, ServiceCalls
+from oncekit.local.engine.states import failure
 from oncekit.local.patching import Change
 
 SDK_NAMES = {"dynamodb": "DynamoDb", "eventbridge": "EventBridge", "cloudwatch": "CloudWatch"}
@@ -103,6 +105,8 @@ def _common(task: Any, env: Any, error: Exception) -> FailureEvent | None:
     """What is the same for every service: a failure that has its name already, and the state's timeout."""
     if isinstance(error, FailureEventException):
         return error.failure_event  # type: ignore[no-any-return]  # moto is untyped here
+    if isinstance(error, BrokenState):
+        return failure(env, StatesErrorNameType.StatesRuntime, str(error)).failure_event  # type: ignore[no-any-return]
     return task._get_timed_out_failure_event(env) if isinstance(error, TimeoutError) else None
 
 
