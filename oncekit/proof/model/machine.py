@@ -19,6 +19,7 @@ from typing import Any
 
 from oncekit.local.clock import VirtualClock
 from oncekit.local.engine.expression import Evaluator
+from oncekit.local.engine.limits import is_named
 from oncekit.local.engine.values import JSONataError
 
 NOW = 1_767_225_600
@@ -91,12 +92,12 @@ class Machine:
     def retries(self, position: str, error: str) -> int:
         """How often the Task is called again after this error."""
         for retrier in self.states[position].get("Retry", ()):
-            if _matches(retrier["ErrorEquals"], error):
+            if is_named(set(retrier["ErrorEquals"]), error):
                 return int(retrier.get("MaxAttempts", 3))
         return 0
 
     def catches(self, position: str, error: str) -> bool:
-        return any(_matches(catcher["ErrorEquals"], error) for catcher in self.states[position].get("Catch", ()))
+        return any(is_named(set(catcher["ErrorEquals"]), error) for catcher in self.states[position].get("Catch", ()))
 
     def _enter(self, me: str, execution_input: str) -> Next:
         """The first call of an execution or a branch; `execution_input` is JSON text."""
@@ -122,7 +123,7 @@ class Machine:
         known = json.loads(variables)
         scope = _scope(known, me, execution_input) | {"errorOutput": {"Error": error, "Cause": cause}}
         for catcher in self.states[position].get("Catch", ()):
-            if _matches(catcher["ErrorEquals"], error):
+            if is_named(set(catcher["ErrorEquals"]), error):
                 return self._leave(position, catcher, known, scope, me, execution_input)
         raise Uncaught(f"{position}: {error}")
 
@@ -175,15 +176,6 @@ class Machine:
         if isinstance(node, str) and node.startswith("{%"):
             return _EVALUATOR.evaluate(node[2:-2], scope, known)
         return node
-
-
-def _matches(names: list[str], error: str) -> bool:
-    """As Step Functions does: States.ALL leaves two errors out, States.TaskFailed a third."""
-    if error in names:
-        return True
-    if "States.ALL" in names:
-        return error not in ("States.DataLimitExceeded", "States.Runtime")
-    return "States.TaskFailed" in names and error != "States.Timeout" and not error.startswith("States.")
 
 
 def _scope(known: Mapping[str, Any], me: str, execution_input: str) -> dict[str, Any]:
