@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from oncekit.gate import errors, expressions, lanes, retries, timeouts, variables, writes
+from oncekit.gate import errors, expressions, lanes, outputs, retries, timeouts, variables, writes
 from oncekit.gate.machine import Finding
 from oncekit.gate.project import Project
 
@@ -18,7 +18,7 @@ def findings(path: Path) -> list[Finding]:
     found: set[Finding] = set(timeouts.check(project))
     every = project.machines_under({})
     for machine in every:
-        for check in (expressions.check, variables.check, errors.check, retries.check, writes.check):
+        for check in (expressions.check, variables.check, errors.check, outputs.check, retries.check, writes.check):
             found.update(check(machine))
     machines = {machine.file: machine for machine in every}
     if set(LANES) <= machines.keys():

@@ -99,6 +99,8 @@ BROKEN = {
         f"[States.DataLimitExceeded, {REFUSED}], Next: Refused",
         "AcquireLock: retries States.ALL before its Catch of States.DataLimitExceeded is asked",
     ),
+    # outputs
+    "a raw answer that goes on": ("Output: {}", "Comment: raw", "AcquireLock: has no Output"),
     # timeouts
     "a task that ends with its function": (
         "TimeoutSeconds: \"{% $number('${BusinessTimeoutSeconds}') + 5 %}\"",

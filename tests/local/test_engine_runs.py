@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import late_calls
 import pytest
 from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
@@ -235,6 +236,20 @@ def test_size_is_counted_in_bytes(machine: Execute) -> None:
     assert machine({"B": wide}).status == "SUCCEEDED"
     wide = succeed("$join($map([1..140], function($n) { $pad('', 1000, 'ü') }))")
     assert machine({"B": wide}).error == "States.DataLimitExceeded"
+
+
+@pytest.mark.aws(unconfirmed="V97")
+def test_an_answer_just_under_the_limit_ends_the_execution_where_no_catch_sees_it(
+    machine: Execute, cloud: LocalCloud
+) -> None:
+    answer = {"Item": {"id": {"S": "x" * 262_000}}}
+    catch = [{"ErrorEquals": ["States.DataLimitExceeded"], "Next": "Caught"}]
+    for output, status in (({}, "FAILED"), ({"Output": {}}, "SUCCEEDED")):
+        states = {"R": read(cloud, Catch=catch, Next="End", **output), "End": END, "Caught": END}
+        with cloud.intercept(late_calls.answers(answer, state="R", nth=1)):
+            ended = machine(states)
+        assert (ended.status, ended.error) == (status, None if output else "States.DataLimitExceeded")
+        assert "Caught" not in ended.states
 
 
 @pytest.mark.aws(

@@ -22,12 +22,13 @@ from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name
 from moto.stepfunctions.parser.asl.component.common.outputdecl import Output
 from moto.stepfunctions.parser.asl.component.state.choice.state_choice import StateChoice
 from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.state_task import StateTask
 from moto.stepfunctions.parser.asl.component.state.state import CommonStateField
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from oncekit.local.engine.expression import iso
 from oncekit.local.engine.history import record
-from oncekit.local.engine.limits import exceeded, is_within, text_of
+from oncekit.local.engine.limits import MAX_BYTES, OF_A_TASK_BYTES, exceeded, is_within, text_of
 from oncekit.local.engine.runs import Checkpoint
 from oncekit.local.patching import Change
 
@@ -92,8 +93,6 @@ def give_output(state: Any, env: Any) -> None:
         state.output.eval(env=env)
     else:
         hand_on(env, env.stack.pop())
-    if not is_within(_input_text(env)):
-        raise exceeded(env, f"The state/task '{state.name}' returned a result")
 
 
 def hand_on(env: Any, value: Any) -> None:
@@ -112,7 +111,7 @@ def _eval_body(self: Any, env: Any) -> None:
     if not env.is_running():
         return
     self._eval_state_output(env=env)
-    if not is_within(_input_text(env)):
+    if not is_within(_input_text(env), OF_A_TASK_BYTES if isinstance(self, StateTask) else MAX_BYTES):
         raise exceeded(env, f"The state/task '{self.name}' returned a result")
     assigned = _assign(env)
     if not env.caught:  # a Catch has said where to go on, which may be this state again
