@@ -12,7 +12,7 @@ from oncekit.console.picture import taken
 from oncekit.console.run import Run, run_of
 from oncekit.local import LocalCloud
 from oncekit.local.execution import Execution
-from oncekit.local.faults import before, fails
+from oncekit.local.faults import before, breaks, fails
 
 PATH = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize")
 STARTED = {"id": 1, "previousEventId": 0, "type": "ExecutionStarted", "timestamp": "2026-01-01T00:00:00+00:00"}
@@ -70,9 +70,9 @@ def test_a_caught_failure_is_told_apart_from_one_that_ends_the_execution(cloud: 
     run = run_here(cloud.run(charge() | {"operation": "ask-somebody"}))
     assert (outcomes(run)["ExecuteBusinessLogic"], outcomes(run)["NeedsAttention"]) == ("caught", "failed")
     assert [each.error for each in run.visits[-1].failures] == ["NeedsAttention"]
-    with cloud.intercept(fails("AccessDeniedException", state="Finalize", nth=0)):
+    with cloud.intercept(breaks(state="Finalize")):
         run = run_here(cloud.run(charge()))
-    assert (run.visits[-1].outcome, len(run.visits[-1].failures)) == ("failed", 1)
+    assert (run.visits[-1].outcome, run.visits[-1].failures[0].error) == ("failed", "States.Runtime")
 
 
 def test_a_run_that_goes_on_is_running_in_its_last_state_until_it_is_stopped(cloud: LocalCloud) -> None:

@@ -69,8 +69,13 @@ def is_within(text: str, most: int = MAX_BYTES) -> bool:
 
 def exceeded(env: Any, what: str) -> FailureEventException:
     """The failure of a state whose data is too large."""
-    name = StatesErrorName(typ=StatesErrorNameType.StatesStatesDataLimitExceeded)
     cause = f"{what} with a size exceeding the maximum number of bytes service limit."
+    return failed(env, StatesErrorNameType.StatesStatesDataLimitExceeded, cause)
+
+
+def failed(env: Any, kind: StatesErrorNameType, cause: str) -> FailureEventException:
+    """The failure of a task with an error that is Step Functions' own."""
+    name = StatesErrorName(typ=kind)
     details = EventDetails(taskFailedEventDetails=TaskFailedEventDetails(error=name.error_name, cause=cause))
     return FailureEventException(
         FailureEvent(env=env, error_name=name, event_type=HistoryEventType.TaskFailed, event_details=details)

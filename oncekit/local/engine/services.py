@@ -41,9 +41,8 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state
 )
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
-from oncekit.local.engine.limits import text_of
+from oncekit.local.engine.limits import failed, text_of
 from oncekit.local.engine.service_calls import BrokenState, ServiceCalls
-from oncekit.local.engine.states import failure
 from oncekit.local.patching import Change
 
 SDK_NAMES = {"dynamodb": "DynamoDb", "eventbridge": "EventBridge", "cloudwatch": "CloudWatch"}
@@ -106,7 +105,7 @@ def _common(task: Any, env: Any, error: Exception) -> FailureEvent | None:
     if isinstance(error, FailureEventException):
         return error.failure_event  # type: ignore[no-any-return]  # moto is untyped here
     if isinstance(error, BrokenState):
-        return failure(env, StatesErrorNameType.StatesRuntime, str(error)).failure_event  # type: ignore[no-any-return]
+        return failed(env, StatesErrorNameType.StatesRuntime, str(error)).failure_event  # type: ignore[no-any-return]
     return task._get_timed_out_failure_event(env) if isinstance(error, TimeoutError) else None
 
 
