@@ -1,4 +1,7 @@
-"""The two lanes: a state that both have is the same in both, but for what stands here with its reason."""
+"""The two lanes: a state that both have is the same in both, but for what stands here with its reason.
+
+Where a belief decides between run and do not run, unknown means do not run.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ DIFFERENT: Mapping[tuple[str, str], str] = {
     ("AcquireLock", "Arguments.ConditionExpression"): f"{_NEVER_RECOVERS}, and it has kept a large request already",
     ("AcquireLock", "Arguments.ExpressionAttributeValues"): _CANNOT_BE_ASKED,
     ("ReadRecord", "Assign.found"): "what was handed over is in progress, and no owner is asked",
-    ("ExistingStatus", "Choices"): "the fast lane hands over, and asks no owner",
+    ("ExistingStatus", "Choices"): (
+        "the fast lane hands over, asks no owner, and runs nothing under a lock whose answer was lost: another run of "
+        "its execution may"
+    ),
     ("ExistingStatus", "Default"): "the fast lane hands over, and asks no owner",
     **{
         (state, member): _HAS_MINUTES
