@@ -69,12 +69,6 @@ BREAKAGES = {
         ("new, small", "AcquireLock update_item", "dies after"),
         "lost",
     ),
-    "two runs of one execution are one owner": (
-        "$states.context.Execution.Id & ':' & $uuid() %}",
-        "$states.context.Execution.Id & ':' & 'nonce' %}",
-        ("fast: twice at once", "Finalize update_item", "answer lost"),
-        "twice",
-    ),
     "a lease in the fast lane ends before its owner": (
         "':lease': { 'N': $string($stopsAt",
         "':lease': { 'N': $string($floor($millis() / 1000)",
