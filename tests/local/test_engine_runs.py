@@ -279,9 +279,10 @@ def test_wildcards_match_what_they_say(name: str, error: str, caught: bool) -> N
 
 
 @pytest.mark.aws(
-    "LocalStack's recorded answers of AWS, 2024-03-21",
-    "test_service_task_lambada_catch_state_all_data_limit_exceeded_on_large_utf8_response",
+    recorded="localstack/localstack, services/stepfunctions/v2/error_handling/test_states_errors.snapshot.json",
+    says="test_service_task_lambada_catch_state_all_data_limit_exceeded: States.ALL leads to HandleGeneralError",
 )
+@pytest.mark.aws(unconfirmed="V96")
 def test_wildcards_match_what_was_recorded_where_a_test_says_so() -> None:
     with read_as(Reading(all_has_data_limit=True, runtime_is_caught=False)):
         assert is_named({"States.ALL"}, "States.DataLimitExceeded")
