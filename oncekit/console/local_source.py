@@ -19,6 +19,7 @@ from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.summary import part_of
 from oncekit.local.execution import execution_of
 from oncekit.local.lanes import MACHINES, lane_of
+from oncekit.local.objects import keys_below
 from oncekit.local.once_cloud import LocalCloud
 
 Log = Mapping[tuple[int, int], Sequence[str]]
@@ -157,9 +158,8 @@ class LocalSource:
     def waiting(self) -> int:
         """How many requests wait for a person: quarantined, or refused and kept."""
         quarantined = sum(str(item["openShard"]["S"]).startswith("QUARANTINED") for item in self._open())
-        bucket, prefix = self._cloud.outputs["ResponseBucketName"], "rejected/"
-        pages = self._cloud.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-        return quarantined + sum(int(page["KeyCount"]) for page in pages)
+        keys = keys_below(self._cloud.client("s3"), self._cloud.outputs["ResponseBucketName"], "rejected/")
+        return quarantined + sum(1 for _ in keys)
 
     def _open(self) -> Iterator[Mapping[str, Any]]:
         table = self._cloud.outputs["TableName"]

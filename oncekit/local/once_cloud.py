@@ -17,6 +17,7 @@ from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.lanes import FULL, MACHINES, Lane
+from oncekit.local.objects import keys_below
 from oncekit.local.resources import STACK
 from oncekit.operation_functions import LIVE, OperationFunctions
 
@@ -121,6 +122,5 @@ class LocalCloud(Cloud):
     def rejected(self) -> list[dict[str, Any]]:
         """The refused requests that are kept, each with its reason, oldest first."""
         bucket, store = self.resources["ResponseBucket"], self.client("s3")
-        pages = store.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix="rejected/")
-        keys = [each["Key"] for page in pages for each in page.get("Contents", ())]
+        keys = keys_below(store, bucket, "rejected/")
         return [json.loads(store.get_object(Bucket=bucket, Key=key)["Body"].read()) for key in keys]

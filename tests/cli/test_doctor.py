@@ -249,6 +249,11 @@ def test_refused_requests_are_wrong_and_said_with_the_age_of_the_oldest(operator
     assert message == "2 refused and kept, the oldest since 2025-01-01T00:00:00Z" and "`once ls --rejected`" in advice
 
 
+def test_a_folder_that_somebody_made_in_the_bucket_is_no_refused_request(operator: Watched) -> None:
+    operator.put_object("rejected/", b"")
+    assert found(operator) == {}
+
+
 # ---- what cannot be looked at ----
 
 

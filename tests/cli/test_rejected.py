@@ -155,6 +155,16 @@ def test_odd_objects_are_left_in_a_row_each_and_the_others_go_on(operator: Opera
     assert operator.cloud.rejected() == []
 
 
+def test_a_folder_that_somebody_made_in_the_bucket_is_no_refused_request(operator: Operator) -> None:
+    for key in ("rejected/", "rejected/old/", "requests/", "responses/", "responses/30d/"):
+        operator.put_object(key, b"")  # as the S3 console makes one
+    assert "No such request was refused" in operator.once(*LS).out and asked(operator, *RETRY) == []
+    assert asked(operator, *RELEASE, "--error", "UNREADABLE") == [] and operator.cloud.rejected() == []
+    operator.cloud.run(operator.request())
+    forgotten = operator.once("release", ID, "--forget", "--yes", "--json").answer
+    assert not any(forgotten["removed"].values()) and forgotten["withoutId"] == 0
+
+
 # ---- how they are started ----
 
 

@@ -288,6 +288,11 @@ def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visito
     assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"]
 
 
+def test_a_folder_that_somebody_made_in_the_bucket_waits_for_nobody(cloud: LocalCloud, source: LocalSource) -> None:
+    cloud.client("s3").put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="rejected/")
+    assert source.waiting() == 0
+
+
 def test_only_a_clock_that_can_be_moved_is_moved(visitor: Visitor) -> None:
     answer = visitor.post("/advance", {"seconds": "300"})
     assert answer.status_code == 409 and "cannot be moved" in answer.text

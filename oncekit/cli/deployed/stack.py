@@ -10,6 +10,7 @@ from typing import Any
 
 from oncekit.cli.deployed.session import CloudClock, Place, local_endpoint, session_at
 from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
+from oncekit.local.objects import keys_below
 from oncekit.problem import Problem
 
 NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName")
@@ -97,8 +98,7 @@ class Stack:
 
     def objects(self, prefix: str) -> Iterator[str]:
         """The keys in its bucket that begin so, in their order."""
-        pages = self.client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
-        return (each["Key"] for page in pages for each in page.get("Contents", ()))
+        return keys_below(self.client("s3"), self.bucket, prefix)
 
     def resources(self) -> Iterator[Mapping[str, Any]]:
         """What ListStackResources says of it and of the stacks inside of it, which the local cloud lists as one.
