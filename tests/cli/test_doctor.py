@@ -241,12 +241,20 @@ def test_request_that_was_stopped_before_it_had_a_lock_is_named_with_how_to_send
     assert found(operator) == {}
 
 
-def test_refused_requests_are_wrong_and_said_with_the_age_of_the_oldest(operator: Watched) -> None:
+def test_refused_requests_are_a_warning_until_they_are_started_or_deleted_as_it_says(operator: Watched) -> None:
     operator.refuse_requests("a")
-    operator.keep_refused("x", "Unavailable")
+    operator.keep_refused("x", "Unavailable", input=operator.request())
     [(about, (message, advice))] = found(operator).items()
-    assert about == f"wrong: rejected, {operator.outputs['ResponseBucketName']}"
-    assert message == "2 refused and kept, the oldest since 2025-01-01T00:00:00Z" and "`once ls --rejected`" in advice
+    assert about == f"warning: rejected, {operator.outputs['ResponseBucketName']}"
+    assert message == "2 refused and kept, the oldest since 2025-01-01T00:00:00Z"
+    lists, *ends = re.findall("`once (.+?)`", advice)
+    assert lists == "ls --rejected" and "--error InvalidRequest" in operator.once(*lists.split()).out
+    alarm = operator.cloud.deployed.resources["RejectedRequestsLeftAlarm"].properties["AlarmDescription"]
+    for command in ends:
+        assert f"`once {command}`" in alarm
+        operator.once(*command.replace("NAME", "InvalidRequest --yes").split())
+    operator.cloud.settle()
+    assert found(operator) == {}
 
 
 def test_a_folder_that_somebody_made_in_the_bucket_is_no_refused_request(operator: Watched) -> None:

@@ -63,6 +63,7 @@ def test_other_payload_under_the_same_key_is_refused_and_kept_with_its_reason(sc
     assert refused.error == "PayloadMismatch"
     [kept] = scene.refused(refused.arn)
     assert (kept["error"], kept["input"]) == ("PayloadMismatch", other)
+    assert "if this is a retry, send the same body; a new operation needs a new key" in kept["message"]
     assert scene.charges(request) == 1
     assert scene.answer(scene.run(request)) == scene.answer(first)
 

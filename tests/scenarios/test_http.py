@@ -67,7 +67,9 @@ def test_a_request_by_http_and_one_that_is_started_directly_are_duplicates(scene
     assert scene.run(request).disposition == "EXECUTED"
     assert post(scene, request).headers["idempotent-replayed"] == "true"
     refused = post(scene, {**request, "payload": {**request["payload"], "amount": 1}})
-    assert (refused.status, json.loads(refused.body)["type"]) == (422, "urn:problem-type:once:payload-mismatch")
+    problem = json.loads(refused.body)
+    assert (refused.status, problem["type"]) == (422, "urn:problem-type:once:payload-mismatch")
+    assert "if this is a retry, send the same body; a new operation needs a new key" in problem["detail"]
     assert scene.charges(request) == 1
 
 

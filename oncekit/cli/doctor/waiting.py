@@ -116,17 +116,21 @@ def stopped(patient: Patient) -> Iterator[Finding]:
 
 
 def rejected(patient: Patient) -> Iterator[Finding]:
-    """Requests that were refused, and are kept."""
+    """Requests that were refused, and are kept: a warning, for the alarms know how many, or how old ones, are wrong."""
     bucket = patient.stack.outputs["ResponseBucketName"]
     keys = list(islice(keys_of(patient.stack), MOST_REJECTED))
     if not keys:
         yield Finding("rejected", "ok", bucket, "none")
         return
     lists, starts = patient.once("ls --rejected"), patient.once("retry --rejected")
+    deletes = patient.once("release --rejected --error NAME")
     or_more = " or more" if len(keys) == MOST_REJECTED else ""
     message = f"{len(keys)}{or_more} refused and kept, the oldest since {time_of(keys[0]) or keys[0]}"
-    advice = f"{lists} lists them with what is wrong; {starts} starts those again that can succeed now"
-    yield Finding("rejected", "wrong", bucket, message, advice)
+    advice = (
+        f"{lists} lists them with what is wrong; {starts} starts those again that can succeed now, {deletes} deletes "
+        "the others"
+    )
+    yield Finding("rejected", "warning", bucket, message, advice)
 
 
 def dead_letters(patient: Patient) -> Iterator[Finding]:
