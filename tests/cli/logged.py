@@ -21,15 +21,17 @@ def own(message: str, id: str = ID, request: str = "r1", attempt: int = 1) -> st
 
 
 @contextmanager
-def logged(operator: Operator, lines: Sequence[tuple[int, str]], stream: str = STREAM) -> Iterator[None]:
+def logged(
+    operator: Operator, lines: Sequence[tuple[int, str]], stream: str = STREAM, group: str = GROUP
+) -> Iterator[None]:
     """Lines of one environment, each with the milliseconds since an hour ago, while the context is open."""
     client = operator.cloud.client("logs")
     start = int((time.time() - 3600) * 1000)  # moto refuses lines that are old by the clock of this machine
-    client.create_log_group(logGroupName=GROUP)
+    client.create_log_group(logGroupName=group)
     try:
-        client.create_log_stream(logGroupName=GROUP, logStreamName=stream)
+        client.create_log_stream(logGroupName=group, logStreamName=stream)
         events = [{"timestamp": start + at, "message": text} for at, text in lines]
-        client.put_log_events(logGroupName=GROUP, logStreamName=stream, logEvents=events)
+        client.put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)
         yield
     finally:
-        client.delete_log_group(logGroupName=GROUP)
+        client.delete_log_group(logGroupName=group)

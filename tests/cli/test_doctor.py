@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from botocore.exceptions import ClientError
 from commands import KeptSession, Sessions
-from operating import FUNCTION, Operator, put
+from logged import logged
+from operating import FUNCTION, ID, Operator, put
 
-from oncekit.local import LocalCloud
+from oncekit.local import Execution, LocalCloud
 
 GONE = "ResourceNotFoundException"
 QUESTIONS = [
@@ -96,7 +99,7 @@ def test_it_only_reads(operator: Watched) -> None:
     put(operator, "acme#charge-payment#a", "QUARANTINED", 1)
     operator.once("doctor")
     assert len(set(operator.called)) > 8
-    reads = re.compile(r"(Get|List|Describe|Query|BatchGet)\w*")
+    reads = re.compile(r"(Get|List|Describe|Query|BatchGet|Filter)\w*")
     assert [call for call in operator.called if not reads.fullmatch(call)] == []
 
 
@@ -229,16 +232,91 @@ def test_message_that_waits_for_somebody_is_wrong_also_while_one_looks_at_it(
     assert about == f"wrong: dead-letters, {queue}" and message.startswith("1 ") and next_command in advice
 
 
+# ---- what died ----
+
+
+DEADLY = '{"operation": "told", "idempotencyKey": "k", "payload": {"n": {"_jsonata_lambda": true}}}'
+"""An execution of the full lane dies of it at its first look."""
+
+
+def lost(operator: Watched, key: str = "lost") -> Execution:
+    """An execution that somebody stops before it has a lock."""
+    with operator.cloud.intercept(operator._stopping("AcquireLock")):
+        return operator.cloud.run(operator.request() | {"idempotencyKey": key})
+
+
 def test_request_that_was_stopped_before_it_had_a_lock_is_named_with_how_to_send_it(operator: Watched) -> None:
     operator.died_in("Finalize")
     operator.once("release", "default#told#k", "--yes")
-    with operator.cloud.intercept(operator._stopping("AcquireLock")):
-        stopped = operator.cloud.run(operator.request() | {"idempotencyKey": "lost"})
+    stopped = lost(operator)
     [(about, (_, advice))] = found(operator).items()
     assert about == "warning: stopped, default#told#lost"
     assert f"describe-execution --query input --output text --execution-arn {stopped.arn}` piped into" in advice
     operator.cloud.run(operator.request() | {"idempotencyKey": "lost"})
     assert found(operator) == {}
+
+
+def test_request_whose_execution_died_of_an_error_of_aws_is_named_with_that_error(operator: Watched) -> None:
+    died = operator.cloud.run(DEADLY)
+    [(about, (message, advice))] = found(operator).items()
+    assert about == f"warning: stopped, {ID}" and f"FAILED ({died.error}) before it had a lock: {died.arn}" in message
+    shows = re.search(r"`once (show arn:\S+)`", advice)
+    assert shows and operator.once(*shows[1].split()).code == 0
+
+
+def test_execution_that_ended_by_itself_is_not_named_though_its_record_is_gone(operator: Watched) -> None:
+    operator.script({"raise": "PermanentError"})
+    assert operator.cloud.run(operator.request()).error == "OperationFailed"
+    operator.client("dynamodb").delete_item(TableName=operator.outputs["TableName"], Key={"id": {"S": ID}})
+    assert found(operator) == {}
+
+
+def test_execution_that_had_a_lock_is_not_named_though_its_released_record_is_gone(operator: Watched) -> None:
+    """What an operator stopped and released is not to be sent again; DynamoDB has deleted what expired."""
+    operator.died_in("Finalize")
+    operator.client("dynamodb").delete_item(TableName=operator.outputs["TableName"], Key={"id": {"S": ID}})
+    assert found(operator) == {}
+
+
+def in_log(operator: Watched, lane: str, *ended: tuple[str, str, str | None]) -> AbstractContextManager[None]:
+    """A machine's log with an event for each: its type, the execution, and the error."""
+    lines = [
+        json.dumps({"type": type, "execution_arn": arn, "details": {"error": error} if error else {}})
+        for type, arn, error in ended
+    ]
+    return logged(operator, list(enumerate(lines)), "log", f"/aws/vendedlogs/states/once-{lane}")
+
+
+def test_what_died_in_the_fast_lane_is_told_as_its_log_has_it(operator: Watched) -> None:
+    ended = (
+        ("ExecutionFailed", "arn:1", "DynamoDB.ResourceNotFoundException"),
+        ("ExecutionFailed", "arn:2", "OperationFailed"),
+        ("ExecutionTimedOut", "arn:3", None),
+    )
+    with in_log(operator, "fast", *ended):
+        [(about, (message, advice))] = found(operator).items()
+    assert about == "warning: stopped, /aws/vendedlogs/states/once-fast"
+    assert message.startswith("2 died in the fast lane") and message.endswith("the last one: arn:3")
+    assert "1 × DynamoDB.ResourceNotFoundException, 1 × TIMED_OUT" in message and "send them again" in advice
+
+
+def test_what_is_not_among_the_newest_is_found_by_the_log_and_a_cut_is_said(
+    operator: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oncekit.cli.doctor.dead.MOST", 1)
+    died = operator.cloud.run(DEADLY)
+    operator.refuse_requests("a", "b")
+    only = "only the newest 1 of each status were looked at: the saved log query `failures` shows all"
+    assert only in operator.once("doctor").out
+    with in_log(operator, "operation", ("ExecutionFailed", died.arn, died.error)):
+        out = operator.once("doctor").out
+        assert only not in out and f"FAILED ({died.error}) before it had a lock: {died.arn}" in out
+        for key in ("first", "second"):
+            lost(operator, key)
+        assert only in operator.once("doctor").out
+
+
+# ---- what was refused ----
 
 
 def test_refused_requests_are_a_warning_until_they_are_started_or_deleted_as_it_says(operator: Watched) -> None:

@@ -1,1 +1,1 @@
-"""`once doctor`: command.py shows the answers of whole.py and waiting.py, which are made of what finding.py asks."""
+"""`once doctor`: command.py shows the answers of whole.py, waiting.py and dead.py; finding.py is how AWS is asked."""

@@ -9,7 +9,7 @@ from oncekit.cli.deployed.on_stack import answered as print_answer
 from oncekit.cli.deployed.on_stack import on_stack
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack, once_in
-from oncekit.cli.doctor import waiting, whole
+from oncekit.cli.doctor import dead, waiting, whole
 from oncekit.cli.doctor.finding import Finding, Outcome, Patient, Question, answered, resources_of
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.terminal import Entry
@@ -21,7 +21,7 @@ QUESTIONS: Mapping[str, Question] = {
     "functions": whole.functions,
     "alarms": waiting.alarms,
     "open": waiting.operations,
-    "stopped": waiting.stopped,
+    "stopped": dead.stopped,
     "rejected": waiting.rejected,
     "dead-letters": waiting.dead_letters,
 }
@@ -32,8 +32,8 @@ def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = 
     """Say what is wrong with a stack, and what to do next. Changes nothing.
 
     One page: is the stack there and whole (its outputs, state machines and functions), which alarms ring, which
-    operations are open, overdue or quarantined, what was stopped or rejected, and what is in dead-letter queues, also
-    in those that `once new` made.
+    operations are open, overdue or quarantined, what was stopped or died before it had a lock, what was rejected, and
+    what is in dead-letter queues, also in those that `once new` made.
     The exit code is 1 if something is wrong; a warning, or what could not be looked at, does not count as wrong.
 
     JSON: {stack, checks: [{name, outcome, resource, message, advice}], wrong, warnings};

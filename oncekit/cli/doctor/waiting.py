@@ -8,21 +8,15 @@ from itertools import islice
 from typing import Any
 
 from oncekit.cli.deployed import listing
-from oncekit.cli.deployed.records import OPEN, is_there
+from oncekit.cli.deployed.records import OPEN
 from oncekit.cli.deployed.rejected import keys_of, time_of
 from oncekit.cli.doctor.finding import Finding, Patient, Resource
 from oncekit.cli.doctor.whole import function_of
-from oncekit.console.requests import id_in
-from oncekit.local.lanes import FULL, MACHINES
 
 MOST = 500
 """Open records that are read, the oldest lease first: those that wait come before those that go on."""
 MOST_REJECTED = 5000
 """Refused requests that are counted."""
-MOST_STOPPED = 50
-"""Executions of each status that are looked at, the newest."""
-STOPPED_SECONDS = 86_400
-"""For so long no record can have expired, and be gone, that was written after an execution was stopped."""
 SWEPT_SECONDS = 300
 """There is a sweep every minute; five minutes after the first start that was in vain it makes another."""
 MOVE = "`aws sqs start-message-move-task --source-arn {arn}` moves them back to their queue"
@@ -93,26 +87,7 @@ def _overdue(patient: Patient, overdue: Sequence[dict[str, Any]], or_more: str) 
     return Finding("overdue", "wrong" if is_late else "warning", patient.stack.table, f"{told}: {why}", advice)
 
 
-# ---- what was stopped, refused, or could not be started ----
-
-
-def stopped(patient: Patient) -> Iterator[Finding]:
-    """Executions that somebody stopped, or that timed out, before they had a lock: no sweep finds them."""
-    stack, since = patient.stack, patient.stack.now() - STOPPED_SECONDS
-    client, machine = stack.client("stepfunctions"), stack.outputs[MACHINES[FULL]]
-    count = 0
-    for status in ("ABORTED", "TIMED_OUT"):
-        listed = client.list_executions(stateMachineArn=machine, statusFilter=status, maxResults=MOST_STOPPED)
-        for arn in [each["executionArn"] for each in listed["executions"] if each["stopDate"].timestamp() > since]:
-            id = id_in(client.describe_execution(executionArn=arn)["input"])
-            if id and not is_there(stack, id):
-                count += 1
-                message = f"{status} before it had a lock: {arn}"
-                send = patient.once("send -")
-                advice = "to send it again: `aws stepfunctions describe-execution --query input --output text "
-                yield Finding("stopped", "warning", id, message, f"{advice}--execution-arn {arn}` piped into {send}")
-    if not count:
-        yield Finding("stopped", "ok", stack.name, "no request in the last day")
+# ---- what was refused, or could not be started ----
 
 
 def rejected(patient: Patient) -> Iterator[Finding]:
