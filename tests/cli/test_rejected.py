@@ -134,6 +134,14 @@ def test_request_that_cannot_be_read_or_was_not_kept_is_not_started(operator: Op
     assert "ask its sender, or look at arn:x" in without["reason"]
 
 
+def test_mismatch_by_http_that_has_only_its_id_is_listed_by_it_and_forgotten(operator: Operator) -> None:
+    operator.keep_refused("x", "PayloadMismatch", id=ID, inputOmitted="it came by HTTP - ask its sender")
+    [told] = asked(operator, *LS)
+    assert (told["id"], told["outcome"]) == (ID, "NO_INPUT") and "ask its sender" in told["reason"]
+    forgotten = operator.once("release", ID, "--forget", "--yes", "--json").answer
+    assert (len(forgotten["removed"]["rejected"]), forgotten["withoutId"]) == (1, 0)
+
+
 ODD = (
     b'{"error": "InvalidRequest", "message": null}',
     b'["error"]',

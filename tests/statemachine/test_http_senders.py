@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,9 +12,11 @@ import pytest
 from botocore.credentials import Credentials
 from http_client import POOL, Client, Response, token
 from latches import Latches
-from scenario import charge, rows, scripted
+from scenario import charge, record_of, rows, run, scripted
 
 from oncekit.local import LocalCloud
+from oncekit.local.engine.service_calls import Call
+from oncekit.local.faults import never_arrives
 from oncekit.local.resources import Deployed
 
 CHARGE = charge()["payload"]
@@ -38,6 +40,38 @@ def test_who_is_answered_before_the_operation_has_ended_finds_the_result_later(
     latches.open("go")
     answer = client.post("scripted", "k", payload, Prefer="wait=20")
     assert (answer.status, answer.body, latches.starts()) == (200, b'"done"', 1)
+
+
+def test_of_a_mismatch_that_was_handed_over_for_http_no_payload_is_kept(cloud: LocalCloud, client: Client) -> None:
+    """Else any caller could fill the bucket with payloads for 180 days, by pairs of requests at the same moment."""
+    posted: list[int] = []
+
+    def post(amount: int) -> None:
+        posted.append(amount)
+        assert client.post("charge-payment", "k", CHARGE | {"amount": amount}, Prefer="respond-async").status == 202
+
+    def meanwhile(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "AcquireLock" and len(posted) == 1:
+            post(2)
+        return proceed()
+
+    with cloud.intercept(meanwhile):
+        post(1)
+        cloud.settle()
+    [kept] = cloud.rejected()
+    members = ("error", "message", "executionArn", "refusedAt", "id", "fingerprint", "payloadLength", "inputOmitted")
+    assert (kept["error"], set(kept)) == ("PayloadMismatch", set(members))
+    record = record_of(cloud, charge("k", tenant="default"))
+    assert kept["id"] == record["id"] and kept["fingerprint"] != record["fingerprint"]
+    assert kept["payloadLength"] == len(json.dumps(CHARGE | {"amount": 1}, separators=(",", ":")))
+
+
+def test_a_mismatch_that_was_handed_over_for_another_sender_is_kept_whole(cloud: LocalCloud) -> None:
+    cloud.run(charge())
+    with cloud.intercept(never_arrives(state="ReadRecord", nth=range(1, 6))):
+        run(cloud, charge(amount=1), "fast")
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["input"]["payload"]) == ("PayloadMismatch", charge(amount=1)["payload"])
 
 
 # ---- IAM ----

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from oncekit.cli.deployed.listing import LONGEST_ID, age
@@ -33,7 +33,7 @@ Handled = dict[str, Any]
 
 @dataclass(frozen=True)
 class Rejected:
-    """Why a request was refused, by which execution; `text` is the request, None where it could not be kept."""
+    """Why a request was refused, by which execution; `text` is the request, None where it was not kept."""
 
     key: str
     error: str
@@ -94,7 +94,7 @@ def _read(key: str, body: bytes) -> Rejected:
         told = json.loads(body)
         found = Rejected(key, str(told["error"]), str(told["message"]), str(told["executionArn"]))
         if "input" not in told:
-            return found
+            return replace(found, id=str(told["id"]) if "id" in told else None)
         # As UTF-8, for escapes could make it too large to be started with; half a surrogate pair has only those.
         text = json.dumps(told["input"], ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
         return Rejected(key, found.error, found.message, found.refused_by, id_of(told["input"]), text)
@@ -125,7 +125,7 @@ def _prospect(stack: Stack, rejected: Rejected) -> tuple[str, str | None]:
     if rejected.refused_by is None:
         return UNREADABLE, f"look at it in the bucket: {rejected.key}"
     if rejected.text is None:
-        return NO_INPUT, f"its request could not be kept: ask its sender, or look at {rejected.refused_by}"
+        return NO_INPUT, f"its request was not kept: ask its sender, or look at {rejected.refused_by}"
     id, again = rejected.id or "##", None
     if rejected.error == "InvalidRequest" and "has no function" not in rejected.message:
         again = "it would be refused again: its sender has to correct it"
