@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,36 @@ import yaml
 
 FastLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The parser in C takes 10 ms for the operation machine where the other takes 70."""
+MOST_CHARACTERS = 1_048_576
+"""Of a template or a definition: more neither CloudFormation nor Step Functions takes, by their quotas."""
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
 def read_yaml(text: str, loader: Any = FastLoader) -> Any:
-    """The value of a text. `loader` is a SafeLoader or made of one. Raises yaml.YAMLError."""
-    return yaml.load(text, Loader=loader)  # noqa: S506 a SafeLoader, as the docstring asks
+    """The value of a text. `loader` is a SafeLoader or made of one.
+
+    Raises yaml.YAMLError, and DefinitionError for aliases that repeat more than AWS takes: a few lines can stand for
+    more values than there are seconds.
+    """
+    reading = loader(text)
+    try:
+        node = reading.get_single_node()
+        if node is not None and _size(node, {}) > MOST_CHARACTERS:
+            raise DefinitionError("is larger than 1 MB with what its aliases repeat: AWS takes no more")
+        return None if node is None else reading.construct_document(node)
+    finally:
+        reading.dispose()
+
+
+def _size(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
+    """In characters; what aliases repeat counts each time, and is looked at once."""
+    if isinstance(node.value, str):
+        return len(node.value) + 1
+    if node not in sizes:
+        sizes[node] = MOST_CHARACTERS + 1  # what contains itself has no end
+        inside = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+        sizes[node] = 1 + sum(_size(each, sizes) for each in inside)
+    return sizes[node]
 
 
 class Bare(str):
@@ -92,6 +117,8 @@ def read_definition(path: Path) -> dict[str, Any]:
         raise DefinitionError(f"{path}: {error.strerror}") from error
     except yaml.YAMLError as error:
         raise DefinitionError(f"{path} is not YAML: {error}") from error
+    except DefinitionError as error:
+        raise DefinitionError(f"{path} {error}") from error
     if not isinstance(definition, dict):
         raise DefinitionError(f"{path} is not an object")
     return definition

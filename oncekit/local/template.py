@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from oncekit.local.definition import FastLoader, read_yaml
+from oncekit.local.definition import DefinitionError, FastLoader, read_yaml
 from oncekit.local.intrinsics import TemplateError, as_list, as_text, readable
 from oncekit.local.kept_files import KeptFiles, beside, makers
 
@@ -76,6 +76,8 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         template = read_yaml(text, _Loader)
     except yaml.YAMLError as error:
         raise TemplateError(f"{path} is not YAML: {error}") from error
+    except DefinitionError as error:
+        raise TemplateError(f"{path} {error}") from error
     if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
         raise TemplateError(f"{path} has no Resources")
     return template

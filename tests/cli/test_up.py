@@ -130,6 +130,22 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(
     assert not list((tmp_path / "cache").rglob("*.json"))
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_up_still_starts_ends_it(number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opening(*_: object) -> None:
+        signal.raise_signal(number)
+        raise AssertionError("it went on")
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    monkeypatch.setattr("oncekit.cli.here.up.local_cloud", opening)
+    try:
+        done = once(no_stack, "up", "--template", str(ROOT / "template.yaml"))
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert done.code == 130 and "Traceback" not in done.err
+
+
 def test_data_and_access_key_are_there_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     large = {"operation": "build-report", "idempotencyKey": "k", "payload": {"bytes": 9000}}

@@ -145,3 +145,32 @@ def test_definition_that_is_not_there_or_not_yaml_is_named(definition: Path) -> 
     definition.write_text("a: [")
     with pytest.raises(DefinitionError, match=r"machine\.asl\.yaml is not YAML"):
         render_definition(definition, {})
+
+
+def doubled(begin: str, more: str) -> str:
+    """A value, and forty anchors each of which has the one before it twice."""
+    return begin + "".join(more.format(n=n, before=n - 1) for n in range(1, 41))
+
+
+@pytest.mark.parametrize(
+    "aliases",
+    [
+        doubled("a0: &a0 [x]\n", "a{n}: &a{n} [*a{before}, *a{before}]\n"),
+        doubled("a0: &a0 {x: y}\n", "a{n}: &a{n} {{<<: [*a{before}, *a{before}]}}\n"),
+        "a: &a [*a]\n",
+    ],
+    ids=["lists", "merged", "itself"],
+)
+def test_aliases_that_repeat_more_than_aws_takes_are_refused(tmp_path: Path, aliases: str) -> None:
+    template, definition = tmp_path / "template.yaml", tmp_path / "machine.asl.yaml"
+    template.write_text(f"Resources: {{}}\n{aliases}")
+    with pytest.raises(TemplateError, match=r"template\.yaml is larger than 1 MB with what its aliases repeat"):
+        load(template, cache=tmp_path)
+    definition.write_text(aliases)
+    with pytest.raises(DefinitionError, match=r"machine\.asl\.yaml is larger than 1 MB"):
+        render_definition(definition, {})
+
+
+def test_aliases_that_repeat_little_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "machine.asl.yaml").write_text("a: &a [x, y]\nb: [*a, *a]\n")
+    assert render_definition(tmp_path / "machine.asl.yaml", {})["b"] == [["x", "y"], ["x", "y"]]

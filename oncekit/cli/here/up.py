@@ -81,9 +81,15 @@ def up(
     Executions and messages are not: recovery continues the operations that were in progress.
     """
     path, parameters = find_template(template).resolve(), values_of(parameter)
-    stopping = threading.Event()
+    stopping, is_up = threading.Event(), threading.Event()
+
+    def stop(*_: object) -> None:
+        stopping.set()
+        if not is_up.is_set():  # nobody looks at the other event yet, and a start can take long
+            raise KeyboardInterrupt
+
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the last: the terminal is closed
-        signal.signal(number, lambda *_: stopping.set())
+        signal.signal(number, stop)
     from oncekit.cli.here.console import console_of
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.env import kept_while_up
@@ -102,6 +108,7 @@ def up(
             kept_while_up(path, cloud.environment),
         ):
             Watch(lambda: {path, *cloud.sources}, stopping, news.changed).start()
+            is_up.set()
             _tell(cloud, console, path)
             if open_page:
                 webbrowser.open(console)
