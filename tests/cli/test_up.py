@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import stat
@@ -18,8 +19,9 @@ from copies import copy_project
 from once_up import COMMAND, once_up
 from signing import keys
 
-from oncekit.cli.here.env import write
-from oncekit.cli.here.kept_data import FILE
+from oncekit.cli.here.env import write, write_private
+from oncekit.cli.here.kept_data import FILE, kept_in
+from oncekit.problem import Problem
 
 ROOT = Path(__file__).parents[2]
 CHARGE = {"orderId": "k", "amount": 4200, "currency": "EUR"}
@@ -168,6 +170,32 @@ def test_data_and_access_key_are_there_after_a_restart(tmp_path: Path, monkeypat
 
 
 def test_a_file_that_up_has_not_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"accessKey": {"id": "a", "secret": "b"}, "tables": [], "buckets": {}}')
+    file = tmp_path / FILE
+    write_private(file, '{"accessKey": {"id": "a", "secret": "b"}, "tables": [], "buckets": {}}')
     done = once(no_stack, "up", "--data", str(tmp_path))
-    assert done.code == 2 and f"{tmp_path / FILE} is not what `once up --data` writes" in done.err
+    assert done.code == 2 and f"{file} is not what `once up --data` writes" in done.err
+
+
+def test_an_access_key_that_others_may_know_is_not_taken(tmp_path: Path) -> None:
+    """A folder that came with somebody's repository has a key that this person knows."""
+    (brought := tmp_path / FILE).write_text('{"accessKey": {"id": "a", "secret": "b"}, "tables": {}, "buckets": {}}')
+    brought.chmod(0o644)
+    with pytest.raises(Problem, match=f"{FILE} .*others may read it"):
+        kept_in(tmp_path)
+    brought.chmod(0o600)
+    assert kept_in(tmp_path)["accessKey"]["id"] == "a"
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    (elsewhere / FILE).symlink_to(brought)
+    with pytest.raises(Problem, match="is not what"):
+        kept_in(elsewhere)
+
+
+def test_what_is_private_takes_the_place_of_a_link_and_of_what_is_there(tmp_path: Path) -> None:
+    (bystander := tmp_path / "bystander").write_text("mine")
+    (file := tmp_path / FILE).symlink_to(bystander)
+    (tmp_path / f"{FILE}.{os.getpid()}").symlink_to(bystander)
+    for text in ("one", "two"):
+        write_private(file, text)
+        assert (file.read_text(), bystander.read_text()) == (text, "mine")
+        assert stat.S_IMODE(file.lstat().st_mode) == 0o600 and not file.is_symlink()
+    assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,12 +98,16 @@ def write(template: Path, environment: Mapping[str, str]) -> None:
 
 
 def write_private(file: Path, text: str) -> None:
-    """At once, and for its user alone."""
+    """At once, and for its user alone: a new file takes the place of what is there, and no link is followed."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    new = file.with_name(f"{file.name}.{os.getpid()}")
-    new.touch(mode=0o600)
-    new.write_text(text, encoding="utf-8")
-    new.replace(file)
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink()
+        raise
 
 
 def _file(template: Path) -> Path:

@@ -31,10 +31,10 @@ def kept_in(folder: Path | None) -> Kept:
     """What is kept in a folder; where there is nothing, a new access key. Raises Problem."""
     key = AccessKey()
     nothing: Kept = {"accessKey": {"id": key.id, "secret": key.secret}, "tables": {}, "buckets": {}}
-    if folder is None or not (file := folder / FILE).exists():
+    if folder is None or not os.path.lexists(file := folder / FILE):
         return nothing
     try:
-        kept: Kept = json.loads(file.read_text())
+        kept: Kept = json.loads(_own(file))
         assert all(isinstance(each, dict) for each in (kept["accessKey"], kept["tables"], kept["buckets"]))
         AccessKey(**kept["accessKey"])
     except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
@@ -42,6 +42,20 @@ def kept_in(folder: Path | None) -> Kept:
             f"{file} is not what `once up --data` writes ({error}): give another folder, or delete it"
         ) from error
     return kept
+
+
+def _own(file: Path) -> str:
+    """The text of a file of the user's own. Raises Problem for one that others may know, as one that came with a
+    repository: they would have the access key.
+    """
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW), encoding="utf-8") as stream:
+        found = os.fstat(stream.fileno())
+        if found.st_uid != os.getuid() or found.st_mode & 0o077:
+            raise Problem(
+                f"{file} is another user's, or others may read it and the access key in it: give another folder, "
+                "delete it, or, if nobody else has had it, `chmod 600` it"
+            )
+        return stream.read()
 
 
 @contextmanager
