@@ -52,7 +52,7 @@ class LocalSource:
         from oncekit.local.engine.runs import watchers
 
         for output in MACHINES.values():
-            for execution in self._cloud.executions.of(self._cloud.outputs.get(output, "")):
+            for execution in self._cloud.executions.of(self._cloud.once.outputs.get(output, "")):
                 self.see(execution)
         watchers.append(self.see)
         try:
@@ -62,7 +62,7 @@ class LocalSource:
 
     def see(self, execution: Any) -> None:
         """An execution began, or ended."""
-        if execution.state_machine_arn not in {self._cloud.outputs.get(output) for output in MACHINES.values()}:
+        if execution.state_machine_arn not in {self._cloud.once.outputs.get(output) for output in MACHINES.values()}:
             return
         with self._changed:
             self._known[execution.exec_arn] = execution
@@ -158,11 +158,11 @@ class LocalSource:
     def waiting(self) -> int:
         """How many requests wait for a person: quarantined, or refused and kept."""
         quarantined = sum(str(item["openShard"]["S"]).startswith("QUARANTINED") for item in self._open())
-        keys = keys_below(self._cloud.client("s3"), self._cloud.outputs["ResponseBucketName"], "rejected/")
+        keys = keys_below(self._cloud.client("s3"), self._cloud.once.outputs["ResponseBucketName"], "rejected/")
         return quarantined + sum(1 for _ in keys)
 
     def _open(self) -> Iterator[Mapping[str, Any]]:
-        table = self._cloud.outputs["TableName"]
+        table = self._cloud.once.outputs["TableName"]
         pages = self._cloud.client("dynamodb").get_paginator("scan").paginate(TableName=table, IndexName=INDEX)
         return (item for page in pages for item in page["Items"])
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.clock import Clock, VirtualClock
-from oncekit.local.deploy import Stack, deploy
+from oncekit.local.deploy import Application, Stack, deploy
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.events import Fate
@@ -144,7 +144,7 @@ class Cloud:
         return application
 
     def _describing(self) -> list[Change]:
-        return answering(lambda: self.outputs, lambda: self.parameters, lambda: self.deployed.resources)
+        return answering(lambda: self.application)
 
     # ---- what is there ----
 
@@ -173,8 +173,13 @@ class Cloud:
         }
 
     @property
+    def application(self) -> Application:
+        """The template and the applications inside it, each with its own; the URL of an API is that of this machine."""
+        return self._application
+
+    @property
     def outputs(self) -> Mapping[str, str]:
-        """The outputs of the template; the URL of an API is that of this machine."""
+        """The outputs of the template, and those of the applications inside it where it has none of the name."""
         return self._outputs
 
     @property
@@ -259,6 +264,7 @@ class Cloud:
         self._dead_letter_queues = _dead_letter_queues(deployed.resources)
         there = re.compile("|".join(rf"https://{api.id}\.execute-api\.[^/]+/{api.stage}" for api in apis) or "(?!)")
         self._outputs = {name: there.sub(self.http_url, value) for name, value in deployed.outputs.items()}
+        self._application = deployed.root.telling(lambda value: there.sub(self.http_url, value))
 
     def register_function(self, name: str, spec: FunctionSpec) -> None:
         """Deploy a function that is not in the template, or another one in its place, until the next `reset`."""

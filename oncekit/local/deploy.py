@@ -40,6 +40,45 @@ _NOT_MOTOS = (NESTED, "AWS::Lambda::Function")
 
 
 @dataclass(frozen=True)
+class Application:
+    """What one template has made, without what is in the applications inside of it."""
+
+    name: str
+    """The value of AWS::StackName."""
+    resources: Mapping[str, Deployed]
+    outputs: Mapping[str, str]
+    parameters: Mapping[str, str]
+    inside: Mapping[str, Application]
+    """By logical id."""
+
+    @property
+    def id(self) -> str:
+        return stack_id(self.name)
+
+    def ref(self, logical_id: str) -> str | None:
+        made = self.resources.get(logical_id)
+        return made.ref if made and made.ref else None
+
+    def all(self) -> Iterator[Application]:
+        """Itself, and those inside of it."""
+        yield self
+        for each in self.inside.values():
+            yield from each.all()
+
+    def telling(self, told: Callable[[str], str]) -> Application:
+        """With its outputs as they are told."""
+        outputs = {name: told(value) for name, value in self.outputs.items()}
+        return replace(self, outputs=outputs, inside={name: each.telling(told) for name, each in self.inside.items()})
+
+
+NOTHING = Application("", {}, {}, {}, {})
+
+
+def stack_id(name: str) -> str:
+    return f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{name}/local"
+
+
+@dataclass(frozen=True)
 class Stack:
     """The result of a deployment."""
 
@@ -51,6 +90,7 @@ class Stack:
     """Those of the template, and those of the applications inside it where it has none of the name."""
     layers: Mapping[str, Path]
     """The folder that is /opt/python of each, by ARN."""
+    root: Application = NOTHING
 
 
 _Value = TypeVar("_Value")
@@ -139,7 +179,7 @@ class _Deployment:
             "AWS::Partition": "aws",
             "AWS::Region": REGION,
             "AWS::StackName": self.stack,
-            "AWS::StackId": f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{self.stack}/local",
+            "AWS::StackId": stack_id(self.stack),
             "AWS::URLSuffix": "amazonaws.com",
             "AWS::NotificationARNs": "",
         }
@@ -176,9 +216,17 @@ class _Deployment:
 
     def stack_of_all(self) -> Stack:
         """What was created here and in the applications inside."""
-        made = self.of_all(lambda each: {each.key(logical_id): made for logical_id, made in each.made.items()})
-        parameters = self.of_all(lambda each: dict(each.template.parameters))
-        return Stack(made, self.of_all(_Deployment.outputs), self.functions, parameters, self.layers)
+        made, parameters = self.of_all(_Deployment.by_key), self.of_all(lambda each: dict(each.template.parameters))
+        outputs = self.of_all(_Deployment.outputs)
+        return Stack(made, outputs, self.functions, parameters, self.layers, self.application())
+
+    def application(self) -> Application:
+        """What was created, each application for itself."""
+        inside = {logical_id: each.application() for logical_id, each in self.inner.items()}
+        return Application(self.stack, self.made, self.outputs(), self.template.parameters, inside)
+
+    def by_key(self) -> dict[str, Deployed]:
+        return {self.key(logical_id): made for logical_id, made in self.made.items()}
 
     def outputs(self) -> dict[str, str]:
         found = {}
@@ -270,7 +318,7 @@ class _Deployment:
             template = load(path, given, self.cache or beside(self.template.folder / path.name))
         except TemplateError as error:
             raise TemplateError(f"{logical_id}: {error}") from error
-        around = {*self.template.section("Resources"), *(key for each in self.inner.values() for key in each.made)}
+        around = {*self.template.section("Resources"), *self.of_all(_Deployment.by_key)}
         inner = _Deployment(
             Template(template.folder.resolve(), template.parameters, template.body),
             self.call,
@@ -288,8 +336,8 @@ class _Deployment:
         inner.deploy()
         self.inner[logical_id] = inner
         outputs = {f"Outputs.{name}": value for name, value in inner.outputs().items()}
-        arn = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{inner.stack}/local"
-        return Deployed(NESTED, properties, arn, _reader(NESTED, logical_id, outputs, anything=self.dry))
+        reader = _reader(NESTED, logical_id, outputs, anything=self.dry)
+        return Deployed(NESTED, properties, stack_id(inner.stack), reader)
 
     def _named(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
         """A resource of which only the name and ARN are needed."""

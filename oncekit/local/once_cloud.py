@@ -1,7 +1,7 @@
 """The local cloud with Once's template: starts requests, and shows invocations of operations, and records.
 
 The cloud beneath it, `cloud.py`, runs any template. All that it has of Once is the name of its stack, the alias `live`,
-and what its messages advise: commands of `once`.
+and what its messages advise: commands of `once`. What is Once's in an application is found here, see `once`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.local.cloud import Cloud, LocalCloudError
+from oncekit.local.deploy import NOTHING, Application
 from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
@@ -20,6 +21,7 @@ from oncekit.local.lanes import FULL, MACHINES, Lane
 from oncekit.local.objects import keys_below
 from oncekit.local.resources import STACK
 from oncekit.operation_functions import LIVE, OperationFunctions
+from oncekit.own_stack import own_stack
 
 PREFIX = f"{STACK}_op-"
 """Before an operation in the name of a function that `add_function` makes, as of the examples'."""
@@ -27,6 +29,11 @@ PREFIX = f"{STACK}_op-"
 
 class LocalCloud(Cloud):
     """The cloud that people use: starts requests, and shows what business logic did and what the records contain."""
+
+    @property
+    def once(self) -> Application:
+        """Once itself: the template, or the application in it that is Once's; without anything where there is none."""
+        return own_stack(self.application) or NOTHING
 
     def add_function(
         self,
@@ -51,7 +58,7 @@ class LocalCloud(Cloud):
         spec = FunctionSpec(
             code=code.resolve(),
             handler="app.handler",
-            timeout=timeout or float(self.parameters.get("BusinessTimeoutSeconds", 30)),
+            timeout=timeout or float(self.once.parameters.get("BusinessTimeoutSeconds", 30)),
             environment={
                 "POWERTOOLS_SERVICE_NAME": operation,
                 "POWERTOOLS_METRICS_NAMESPACE": "Once",
@@ -63,15 +70,20 @@ class LocalCloud(Cloud):
             role=None if role is None else self.permissions.arn_of(role),
         )
         found = self.operations.function_of(operation)
+        if found is None and self.once is not self.application:
+            raise LocalCloudError(
+                f"operation {operation}: Once is inside of the template: name the function there, as "
+                f"`once new {operation} --function LOGICAL_ID` does"
+            )
         self.register_function(found.name if found else PREFIX + operation, spec)
         if found is None:
-            named = filter(None, (self.parameters.get("Operations"), f"{operation}={PREFIX}{operation}:{LIVE}"))
+            named = filter(None, (self.once.parameters.get("Operations"), f"{operation}={PREFIX}{operation}:{LIVE}"))
             self.redeploy({**self._parameters, "Operations": ",".join(named)})
 
     @property
     def operations(self) -> OperationFunctions:
         """Which function each operation has."""
-        return OperationFunctions.of(self.outputs)
+        return OperationFunctions.of(self.once.outputs)
 
     # ---- requests ----
 
@@ -80,7 +92,7 @@ class LocalCloud(Cloud):
 
         Raises botocore's ClientError as StartExecution does.
         """
-        machine = self.outputs[MACHINES[lane]]
+        machine = self.once.outputs[MACHINES[lane]]
         return self.start_machine(machine, as_text(request), name or str(uuid.uuid4()))
 
     def run(self, request: Any, name: str | None = None, timeout: float = 60, lane: Lane = FULL) -> Execution:
@@ -115,12 +127,12 @@ class LocalCloud(Cloud):
     def record(self, id: str) -> dict[str, Any] | None:
         """The record of an id as plain Python values, or None."""
         answer = self.client("dynamodb").get_item(
-            TableName=self.resources["IdempotencyTable"], Key={"id": {"S": id}}, ConsistentRead=True
+            TableName=self.once.outputs["TableName"], Key={"id": {"S": id}}, ConsistentRead=True
         )
         return plain_item(answer["Item"]) if "Item" in answer else None
 
     def rejected(self) -> list[dict[str, Any]]:
         """The refused requests that are kept, each with its reason, oldest first."""
-        bucket, store = self.resources["ResponseBucket"], self.client("s3")
+        bucket, store = self.once.outputs["ResponseBucketName"], self.client("s3")
         keys = keys_below(store, bucket, "rejected/")
         return [json.loads(store.get_object(Bucket=bucket, Key=key)["Body"].read()) for key in keys]

@@ -1,33 +1,30 @@
-"""CloudFormation's answers about the stack and its resources, with what is deployed."""
+"""CloudFormation's answers about the stacks and their resources, with what is deployed."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.deploy import Application
 from oncekit.local.patching import Change
-from oncekit.local.resources import STACK, Deployed
-
-Values = Callable[[], Mapping[str, str]]
 
 
-def answering(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> list[Change]:
-    """While it is open, moto describes this stack, and says of any other that it does not exist."""
+def answering(root: Callable[[], Application]) -> list[Change]:
+    """While it is open, moto describes these stacks, and says of any other that it does not exist."""
     from moto.cloudformation.exceptions import ValidationError
     from moto.cloudformation.responses import CloudFormationResponse
     from moto.core.responses import ActionResult
 
-    stack_id = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{STACK}/local"
     created = datetime.datetime.now(datetime.UTC)
 
-    def check_name(wanted: str | None) -> None:
-        if wanted not in (None, STACK, stack_id):
+    def named(wanted: str) -> Application:
+        found = next((each for each in root().all() if wanted in (each.name, each.id)), None)
+        if found is None:
             raise ValidationError(wanted)
+        return found
 
     def list_stack_resources(self: Any) -> Any:
-        check_name(self._get_param("StackName"))
         told = [
             {
                 "LogicalResourceId": logical_id,
@@ -36,24 +33,25 @@ def answering(outputs: Values, parameters: Values, resources: Callable[[], Mappi
                 "ResourceStatus": "CREATE_COMPLETE",
                 "LastUpdatedTimestamp": created,
             }
-            for logical_id, each in resources().items()
-            # What is in an application inside is listed here, so that nobody asks for its stack.
-            if each.ref and each.type != "AWS::CloudFormation::Stack"
+            for logical_id, each in named(self._get_param("StackName")).resources.items()
+            if each.ref
         ]
         return ActionResult({"StackResourceSummaries": told})
 
-    def describe_stacks(self: Any) -> Any:
-        check_name(self._get_param("StackName"))
-        stack = {
-            "StackName": STACK,
-            "StackId": stack_id,
+    def described(stack: Application) -> dict[str, Any]:
+        return {
+            "StackName": stack.name,
+            "StackId": stack.id,
             "StackStatus": "CREATE_COMPLETE",
             "CreationTime": created,
             "Tags": {},  # moto makes a list of it
-            "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in outputs().items()],
-            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters().items()],
+            "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in stack.outputs.items()],
+            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in stack.parameters.items()],
         }
-        return ActionResult({"Stacks": [stack]})
+
+    def describe_stacks(self: Any) -> Any:
+        wanted = self._get_param("StackName")
+        return ActionResult({"Stacks": [described(each) for each in ([named(wanted)] if wanted else root().all())]})
 
     return [
         (CloudFormationResponse, "describe_stacks", describe_stacks),

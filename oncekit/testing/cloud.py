@@ -124,7 +124,7 @@ class TestCloud(LocalCloud):
     # ---- what is there ----
 
     def open_records(self) -> list[str]:
-        return [row["id"] for row in self.rows("IdempotencyTable") if row["status"] == OPEN]
+        return [row["id"] for row in self.rows(self.once.outputs["TableName"]) if row["status"] == OPEN]
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All items of a table, by its logical id or its name, as plain Python values."""

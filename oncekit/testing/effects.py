@@ -18,10 +18,10 @@ from oncekit.local.account import ACCOUNT, REGION
 if TYPE_CHECKING:
     from oncekit.testing.cloud import TestCloud
 
-OF_ONCE = ("IdempotencyTable", "ResponseBucket")
-"""Logical ids of what the library writes to by itself."""
+OF_ONCE = ("TableName", "ResponseBucketName")
+"""Outputs of Once that name what the library writes to by itself."""
 ENTRANCES = ("RequestQueue", "RequestBus", "OperationStateMachine", "FastStateMachine")
-"""Logical ids of what takes requests."""
+"""Logical ids of what takes requests, among Once's own."""
 SEEN_AS_CONTENTS = ("dynamodb", "s3", "http", "function", "lambda")
 """Services whose effects are what they hold, or what the functions do that are called."""
 TELEMETRY = ("cloudwatch", "logs", "xray", "sts", "kms", "secretsmanager", "ssm", "firehose", "appconfigdata")
@@ -68,8 +68,8 @@ def _items(cloud: TestCloud) -> Iterator[Document]:
     from oncekit.promises.journal import plain
 
     for name, table in dynamodb_backends[ACCOUNT][REGION].tables.items():
-        place = logical(cloud, name)
-        if place not in OF_ONCE:
+        if name not in _of_once(cloud):
+            place = logical(cloud, name)
             for item in table.all_items():
                 yield Document.of(place, plain(item.to_json()["Attributes"]))
 
@@ -78,16 +78,20 @@ def _objects(cloud: TestCloud) -> Iterator[Document]:
     from moto.s3.models import s3_backends
 
     for name, bucket in s3_backends[ACCOUNT]["aws"].buckets.items():
-        place = logical(cloud, name)
-        if place not in OF_ONCE:
+        if name not in _of_once(cloud):
+            place = logical(cloud, name)
             for key, content in bucket.keys.items():
                 yield Document.of(place, {"key": key, "body": content.value.decode("utf-8", "replace")})
+
+
+def _of_once(cloud: TestCloud) -> list[str]:
+    return [cloud.once.outputs[each] for each in OF_ONCE]
 
 
 def _messages(cloud: TestCloud) -> Iterator[Document]:
     """What was sent by services whose effects cannot be looked at afterwards."""
     known = set()
-    entrances = [f'"{cloud.resources[name]}"' for name in ENTRANCES if name in cloud.resources]
+    entrances = [f'"{ref}"' for name in ENTRANCES if (ref := cloud.once.ref(name))]
     for call, done in list(cloud.watch.calls):
         if done and not call.is_read and call.service not in (*SEEN_AS_CONTENTS, *TELEMETRY):
             token = next((f"{call.action} {call.parameters[name]}" for name in TOKENS if name in call.parameters), None)

@@ -85,7 +85,7 @@ def runs_twice() -> Fault:
     """The next execution in the fast lane is run once more."""
 
     def strike(cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
-        if (machine := cloud.outputs.get(MACHINES[FAST])) is None:
+        if (machine := cloud.once.outputs.get(MACHINES[FAST])) is None:
             raise NoSuchPlace("the template has no fast lane")
         fast = machine.replace(":stateMachine:", ":express:")  # recovery is Express, too
         return cloud.repeating(lambda arn, _text: [0.0] if arn.startswith(f"{fast}:") and now() else [])

@@ -151,7 +151,8 @@ class Matrix:
 
     def _is_effect(self, call: FunctionCall) -> bool:
         """Whether it is more than a look, a measurement, or a large answer on its way to its duplicates."""
-        is_answer = call.service == "s3" and f'"{self._cloud.resources["ResponseBucket"]}"' in call.names
+        bucket = self._cloud.once.outputs["ResponseBucketName"]
+        is_answer = call.service == "s3" and f'"{bucket}"' in call.names
         return not (call.is_read or call.service in TELEMETRY or is_answer)
 
     # ---- one run ----
@@ -159,7 +160,7 @@ class Matrix:
     def _run(self, strike: Strike | None = None) -> Run:
         cloud, reached = self._cloud, list[tuple[str, str]]()
         self._contents.put_into(cloud)
-        machine = cloud.outputs[MACHINES[FULL]].rpartition(":")[2]
+        machine = cloud.once.outputs[MACHINES[FULL]].rpartition(":")[2]
 
         def at_boundary(boundary: Boundary) -> None:
             if boundary.machine == machine:

@@ -79,7 +79,7 @@ def once_session_cloud(once_template: Path, once_parameters: Mapping[str, object
     from oncekit.testing.cloud import TestCloud
 
     with TestCloud(once_template, once_parameters) as cloud, rare_collections():
-        if "StateMachineArn" not in cloud.outputs:
+        if not cloud.once.outputs:
             pytest.fail(
                 f"{once_template} is a template without Once: override the fixture once_template", pytrace=False
             )

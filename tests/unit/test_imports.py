@@ -90,6 +90,7 @@ INWARD = (
     "oncekit.problem",
     "oncekit.application",
     "oncekit.operation_functions",
+    "oncekit.own_stack",
     "oncekit.local",
     "oncekit.promises",
     "oncekit.testing",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,20 +11,22 @@ import typer
 from oncekit.cli.deployed.aws_errors import clear_aws_errors
 from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import NEEDED, Stack, connect
+from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.cli.terminal import Entry, say_json, tell
 
 CONFLICT = 3
 
 
 @contextmanager
-def on_stack(place: Place, about: str = "", needed: Collection[str] = NEEDED) -> Iterator[Stack]:
-    """The stack at a place. What goes wrong meanwhile is a Problem that begins with `about`, or ends the command with 3
-    where a record has changed.
+def on_stack(place: Place, about: str = "", in_it: bool = True) -> Iterator[Stack]:
+    """Once's stack at a place, or with `in_it` false the one that is named.
+
+    What goes wrong meanwhile is a Problem that begins with `about`, or ends the command with 3 where a record has
+    changed.
     """
     with clear_aws_errors(about):
         try:
-            yield connect(place, needed)
+            yield connect(place, in_it)
         except Changed as changed:
             tell(f"once: {changed}")
             raise typer.Exit(CONFLICT) from changed

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from oncekit.cli.deployed.session import CloudClock, Place, local_endpoint, session_at
 from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
 from oncekit.local.objects import keys_below
+from oncekit.own_stack import DEEPEST, own_stack
 from oncekit.problem import Problem
 
-NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName")
 _NAME = r"[^\s:]{1,80}"
 """Of an execution."""
 _LOCAL = "/local"
-"""The end of the id of a stack in the local cloud, which has those inside of it as one."""
-_DEEPEST = 3
-"""`once init` makes two stacks inside of one: that of operations.yaml, and Once's own in it."""
+"""The end of the id of a stack in the local cloud."""
 
 
 @dataclass(frozen=True)
@@ -100,42 +99,46 @@ class Stack:
         """The keys in its bucket that begin so, in their order."""
         return keys_below(self.client("s3"), self.bucket, prefix)
 
+    def ref(self, logical_id: str) -> str | None:
+        """The physical id of a resource of its own; None where it has none. Raises ClientError."""
+        return _Listed(self.client("cloudformation"), self.name).ref(logical_id)
+
     def resources(self) -> Iterator[Mapping[str, Any]]:
-        """What ListStackResources says of it and of the stacks inside of it, which the local cloud lists as one.
-
-        Raises ClientError.
-        """
-        return _rows(self.client("cloudformation"), self.name, 0 if self.is_local else _DEEPEST)
+        """What ListStackResources says of it and of the stacks inside of it. Raises ClientError."""
+        return _Listed(self.client("cloudformation"), self.name).all_rows(DEEPEST)
 
 
-def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callable[[Place], Any] = session_at) -> Stack:
-    """Find the stack, or the one of Once inside of it.
+def connect(place: Place, in_it: bool = True, open_session: Callable[[Place], Any] = session_at) -> Stack:
+    """Find Once's stack: the one of this name, or the one inside of it. With `in_it` false the one of this name.
 
-    Raises Problem when there is none, or when it has not the outputs needed: no stack of Once.
+    Raises Problem when there is none.
     """
     from botocore.exceptions import ClientError
 
     name, endpoint, session, clock = place.stack, local_endpoint(), open_session(place), CloudClock()
     if endpoint is not None:
         session.events.register("after-call", clock.hear)
+    named = Stack(name, {}, {}, session, endpoint, clock.now)
     try:
-        described = _with_outputs(session.client("cloudformation", endpoint_url=endpoint), name, needed)
+        if in_it:
+            stack = once_in(named)
+        else:
+            stack = _as_described(named, _Listed(named.client("cloudformation"), name).described)
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
             raise Problem(
                 f"there is no stack {name} here; give --stack (or ONCE_STACK), --region or --profile"
             ) from error
         raise
-    stack = _as_described(Stack(name, {}, {}, session, endpoint, clock.now), described)
-    if missing := [each for each in needed if each not in stack.outputs]:
-        raise Problem(f"the stack {name} is not a stack of Once: it has no output {', '.join(missing)}; give --stack")
+    if stack is None:
+        raise Problem(f"the stack {name} is not a stack of Once, and has none inside; give --stack")
     return stack
 
 
 def once_in(stack: Stack) -> Stack | None:
     """The stack itself, or the one of Once inside of it; None where there is none."""
-    inner = _as_described(stack, _with_outputs(stack.client("cloudformation"), stack.name, NEEDED))
-    return inner if set(NEEDED) <= set(inner.outputs) else None
+    found = own_stack(_Listed(stack.client("cloudformation"), stack.name))
+    return None if found is None else _as_described(stack, found.described)
 
 
 def _as_described(stack: Stack, described: Mapping[str, Any]) -> Stack:
@@ -143,42 +146,58 @@ def _as_described(stack: Stack, described: Mapping[str, Any]) -> Stack:
     return replace(
         stack,
         name=str(described.get("StackName", stack.name)),
-        outputs={each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", ())},
+        outputs=_outputs(described),
         parameters={each["ParameterKey"]: each["ParameterValue"] for each in described.get("Parameters", ())},
         id=described["StackId"],
         status=described["StackStatus"],
     )
 
 
+def _outputs(described: Mapping[str, Any]) -> dict[str, str]:
+    return {each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", ())}
+
+
 # ---- a stack inside another ----
 
 
-def _with_outputs(cloudformation: Any, name: str, needed: Collection[str], depth: int = _DEEPEST) -> Any:
-    """The stack of this name, or else the first one inside of it that has the outputs; the stack itself if none has."""
-    stack = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
-    if _has(stack, needed) or not depth or stack["StackId"].endswith(_LOCAL):
-        return stack
-    inside = _inside(_rows(cloudformation, name, 0))
-    found = (_with_outputs(cloudformation, inner, needed, depth - 1) for inner in inside)
-    return next((each for each in found if _has(each, needed)), stack)
+@dataclass(frozen=True)
+class _Listed:
+    """A stack as CloudFormation tells of it, as far as it is asked. Raises ClientError."""
 
+    client: Any
+    name: str
 
-def _has(stack: Mapping[str, Any], needed: Collection[str]) -> bool:
-    return set(needed) <= {each["OutputKey"] for each in stack.get("Outputs", ())}
+    @cached_property
+    def described(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.client.describe_stacks(StackName=self.name)["Stacks"][0]
+        return found
 
+    @cached_property
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Its resources, without what was deleted."""
+        pages = self.client.get_paginator("list_stack_resources").paginate(StackName=self.name)
+        listed = [each for page in pages for each in page["StackResourceSummaries"]]
+        return [each for each in listed if each["ResourceStatus"] != "DELETE_COMPLETE"]
 
-def _inside(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The names of the stacks among a stack's resources."""
-    for each in rows:
-        if each["ResourceType"] == "AWS::CloudFormation::Stack" and (arn := each.get("PhysicalResourceId")):
-            yield str(arn).rpartition(":stack/")[2].partition("/")[0]
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        return _outputs(self.described)
 
+    @property
+    def inside(self) -> Mapping[str, _Listed]:
+        return {
+            each["LogicalResourceId"]: _Listed(self.client, str(arn).rpartition(":stack/")[2].partition("/")[0])
+            for each in self.rows
+            if each["ResourceType"] == "AWS::CloudFormation::Stack" and (arn := each.get("PhysicalResourceId"))
+        }
 
-def _rows(cloudformation: Any, name: str, depth: int) -> Iterator[Mapping[str, Any]]:
-    """The resources of a stack and of those inside of it, itself first, without what was deleted."""
-    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=name)
-    listed = [each for page in pages for each in page["StackResourceSummaries"]]
-    rows = [each for each in listed if each["ResourceStatus"] != "DELETE_COMPLETE"]
-    yield from rows
-    for inner in _inside(rows) if depth else ():
-        yield from _rows(cloudformation, inner, depth - 1)
+    def ref(self, logical_id: str) -> str | None:
+        return next(
+            (each.get("PhysicalResourceId") for each in self.rows if each["LogicalResourceId"] == logical_id), None
+        )
+
+    def all_rows(self, depth: int) -> Iterator[Mapping[str, Any]]:
+        """Its resources first, then those of the stacks inside of it."""
+        yield from self.rows
+        for each in self.inside.values() if depth else ():
+            yield from each.all_rows(depth - 1)

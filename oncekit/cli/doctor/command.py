@@ -40,7 +40,7 @@ def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = 
     outcome is ok, wrong, warning or skipped.
     """
     place = Place(stack, profile, region)
-    with on_stack(place, needed=()) as named:  # a stack whose first deployment failed has no outputs
+    with on_stack(place, in_it=False) as named:  # a stack whose first deployment failed has no outputs
         found = findings(named, place)
         counts = Counter(each.outcome for each in found)
         told = {"checks": [vars(each) for each in found], "wrong": counts["wrong"], "warnings": counts["warning"]}

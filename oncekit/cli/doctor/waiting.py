@@ -130,7 +130,7 @@ def _dead_letter_queue(patient: Patient, queue: Resource, usual: str) -> Iterato
         look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some"
         ours = (
             f"send each again with {patient.once('send EVENT')}"
-            if queue.name.endswith("EventDeadLetterQueue")
+            if queue.id == patient.stack.outputs.get("EventDeadLetterQueueUrl")
             else usual
         )
         advice = f"{look}; fix that, then {ours.format(arn=attributes['QueueArn'])}"

@@ -67,11 +67,9 @@ def _machine(patient: Patient, output: str) -> Iterator[Finding]:
 
 def functions(patient: Patient) -> Iterator[Finding]:
     """Those that the machines call: of the operations, and CacheResponse's."""
-    made = patient.of_type("AWS::Lambda::Function")
-    called = {
-        **OperationFunctions.of(patient.stack.outputs).named,
-        **{each.name: Named(each.id, LIVE) for each in made if each.name.endswith(CACHE)},
-    }
+    called = dict(OperationFunctions.of(patient.stack.outputs).named)
+    if name := patient.stack.ref(CACHE):
+        called[CACHE] = Named(name, LIVE)
     bad = [finding for operation, named in called.items() for finding in _function(patient, operation, named)]
     yield from bad
     if not bad:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from oncekit.local.lambda_runtime import LogLine
     from oncekit.local.once_cloud import LocalCloud
 
-NEEDED_OUTPUTS = ("StateMachineArn", "TableName")
-
 
 @contextmanager
 def local_cloud(
@@ -55,10 +53,10 @@ def local_cloud(
                 rare_collections(),
             ):
                 start.close()
-                if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:
+                if not cloud.once.outputs:
                     raise Problem(
-                        f"{template} is a template without Once: it has no output {', '.join(missing)}; "
-                        "go to the folder of the application, or give --template"
+                        f"{template} is a template without Once: go to the folder of the application, or give "
+                        "--template"
                     )
                 if others := ", ".join(left_out(cloud.deployed.resources)):
                     tell(f"Not run here, but can be referred to: {others}.")

@@ -23,7 +23,6 @@ from oncekit.console.actions import Refused
 from oncekit.console.requests import id_of
 from oncekit.local.clock import RealClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
-from oncekit.local.resources import STACK
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class LocalActions:
         except (ValueError, RecursionError) as error:
             raise Refused(f"not JSON: {error}") from error
         chosen: Lane = "fast" if lane == "fast" else "full"
-        if MACHINES[chosen] not in self._cloud.outputs:
+        if MACHINES[chosen] not in self._cloud.once.outputs:
             raise Refused(f"the template has no {chosen} lane")
 
         name = str(uuid.uuid4())
@@ -144,7 +143,8 @@ class LocalActions:
         """The cloud in this process, as a command has it."""
         cloud = self._cloud
         session = SimpleNamespace(client=lambda service, **_: cloud.client(service))
-        return Stack(STACK, cloud.outputs, cloud.parameters, session, cloud.endpoint_url, now=cloud.clock.now)
+        once = cloud.once
+        return Stack(once.name, once.outputs, once.parameters, session, cloud.endpoint_url, now=cloud.clock.now)
 
 
 @contextmanager

@@ -56,7 +56,7 @@ def tell_end(execution: Execution, paper: Paper) -> None:
         paper.line(f"    once show {quote(id)}", style)
 
 
-def tell_failed_recovery(execution: Execution, paper: Paper) -> None:
-    """A recovery that goes well says nothing: the executions that it starts say enough."""
+def tell_failure(what: str, execution: Execution, paper: Paper) -> None:
+    """What goes well here says nothing: of a recovery, the executions that it starts say enough."""
     if execution.status != "SUCCEEDED":
-        paper.paragraph(f"✗ recovery failed: {outcome(execution)}: {message_of(execution)}", 0, COLOURS["✗"])
+        paper.paragraph(f"✗ {what} failed: {outcome(execution)}: {message_of(execution)}", 0, COLOURS["✗"])

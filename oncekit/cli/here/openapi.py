@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncekit.operation_functions import OperationFunctions
+from oncekit.own_stack import own_stack
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:
-    from oncekit.local.deploy import Stack
+    from oncekit.local.deploy import Application, Stack
 
 Document = dict[str, Any]
 API = "AWS::ApiGateway::RestApi"
 STARTS = "/{tenant}/{operation}"
-"""The path of Once's API that no other API of an application has."""
+"""The path by which Once's API is told from others."""
 OBJECT: Document = {"type": "object"}
 
 
@@ -32,18 +33,20 @@ def as_yaml(found: Document) -> str:
 
 def document(template: Path) -> Document:
     """The document of the API, with all that parameters can add to it. Raises Problem where there is no API."""
-    from oncekit.local.deploy import planned
+    from oncekit.local.deploy import NOTHING, planned
 
     plan = planned(template)
-    bodies = [each.properties.get("Body", {}) for each in plan.resources.values() if each.type == API]
+    once = own_stack(plan.root) or NOTHING
+    made = [made for each in once.all() for made in each.resources.values()]
+    bodies = [each.properties.get("Body", {}) for each in made if each.type == API]
     body = next((each for each in bodies if STARTS in each.get("paths", {})), None)
     if body is None:
-        off = "; its parameter HttpTrigger is false" if plan.parameters.get("HttpTrigger") == "false" else ""
+        off = "; its parameter HttpTrigger is false" if once.parameters.get("HttpTrigger") == "false" else ""
         raise Problem(f"{template} has no HTTP API of Once{off}")
     paths = {path: _methods(methods) for path, methods in body["paths"].items()}
     found: Document = json.loads(json.dumps(_parts()["document"]))  # a copy
     found["info"]["version"] = body["info"]["version"]
-    found["paths"] = {**_of_operations(paths, dict(_payloads(plan))), **paths}
+    found["paths"] = {**_of_operations(paths, dict(_payloads(plan, once))), **paths}
     return found
 
 
@@ -87,9 +90,9 @@ def _parameter(given: Mapping[str, Any]) -> Document:
     return {**given, **required, "schema": _parts()["parameters"].get(given["name"], given["schema"])}
 
 
-def _payloads(plan: Stack) -> Iterator[tuple[str, Document]]:
+def _payloads(plan: Stack, once: Application) -> Iterator[tuple[str, Document]]:
     """The operations, each with the schema of its payload; where nothing says more, that is an object."""
-    known = OperationFunctions.of({**plan.parameters, **plan.outputs})
+    known = OperationFunctions.of(once.outputs)
     for operation, named in known.named.items():
         spec = plan.functions.get(named.name)
         yield operation, OBJECT if spec is None else _schema(spec.code / "schema.json")

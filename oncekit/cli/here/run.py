@@ -54,7 +54,7 @@ def run(
     from oncekit.local import VirtualClock
 
     with local_cloud(path, VirtualClock(), parameters=values_of(parameter)) as cloud:
-        to_start = lane_to_start(lane, cloud.parameters)
+        to_start = lane_to_start(lane, cloud.once.parameters)
         with ExitStack() as at_once:
             if concurrently:  # virtual time stands still until all are started
                 cloud.clock.enter()
@@ -91,12 +91,13 @@ def _follow(cloud: LocalCloud, arn: str, quiet: bool) -> Execution:
 
 def _handed_over(cloud: LocalCloud) -> list[str]:
     """The executions that the fast lane has started in the full lane, oldest first."""
-    started = cloud.executions.of(cloud.outputs[MACHINES[FULL]])
+    started = cloud.executions.of(cloud.once.outputs[MACHINES[FULL]])
     return [each.exec_arn for each in started if each.name.startswith(HANDED_OVER)]
 
 
 def _effects(cloud: LocalCloud) -> dict[str, Any]:
     """Starts of business logic by operation, and items by table of the functions (logical id): all empty before."""
     starts = Counter(each.operation for each in cloud.invocations())
-    tables = {table: count for table, count in cloud.item_counts().items() if table != "IdempotencyTable"}
+    own = cloud.once.outputs["TableName"]
+    tables = {name: count for name, count in cloud.item_counts().items() if cloud.resources[name] != own}
     return {"businessLogicStarts": dict(starts), "tables": tables}

@@ -165,8 +165,13 @@ class News:
     def _tell_end(self, machine: str, execution: Execution) -> None:
         from oncekit.cli.here import ends
 
-        is_operation = machine in {self._cloud.outputs.get(output) for output in MACHINES.values()}
-        (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
+        own = self._cloud.once.outputs
+        if machine in {own.get(output) for output in MACHINES.values()}:
+            ends.tell_end(execution, self._paper)
+        elif machine == own.get("RecoveryStateMachineArn"):
+            ends.tell_failure("recovery", execution, self._paper)
+        else:
+            ends.tell_failure(machine.rpartition(":")[2], execution, self._paper)
 
     def _deploy_again(self, files: set[Path]) -> None:
         """Deploy what is on disk now."""
@@ -186,7 +191,7 @@ class News:
 
 def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
     """How to use it, the address of the page last."""
-    outputs = cloud.outputs
+    outputs = cloud.once.outputs
     ways = {
         "HTTP": "RequestApiUrl",
         "queue": "RequestQueueUrl",
