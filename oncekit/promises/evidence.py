@@ -51,14 +51,14 @@ def by_http(executions: Sequence[Execution]) -> set[str]:
 
 def all_records(cloud: LocalCloud) -> dict[str, Item]:
     """Every record by its id."""
-    return {item["id"]: item for item in rows_of(cloud, "IdempotencyTable")}
+    return {item["id"]: item for item in rows_of(cloud, cloud.once.outputs["TableName"])}
 
 
 def executions_of(cloud: LocalCloud) -> list[Execution]:
     """Every execution of an operation, in both lanes."""
     from oncekit.local.execution import execution_of
 
-    lanes = {cloud.outputs.get(output) for output in MACHINES.values()}
+    lanes = {cloud.once.outputs.get(output) for output in MACHINES.values()}
     machines = (machine for machine in cloud.executions.machines if machine.arn in lanes)
     return [execution_of(each) for machine in machines for each in machine.executions]
 

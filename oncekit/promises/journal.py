@@ -120,7 +120,7 @@ class Journal:
             with DYNAMODB_LOCK:
                 if self._inside:  # a write of a transaction, which may yet be taken back
                     return method(backend, *args, **kwargs)
-                table = backend.tables[self.cloud.resources["IdempotencyTable"]]
+                table = backend.tables[self.cloud.once.outputs["TableName"]]
                 given = arguments.bind(backend, *args, **kwargs).arguments
                 written = given.get("key") or given.get("item_attrs")
                 before = _items(table, written)
@@ -159,12 +159,12 @@ def _items(table: Any, written: Mapping[str, Any] | None) -> dict[str, Item]:
 
 
 def rows_of(cloud: LocalCloud, table: str) -> list[Item]:
-    """All items of a table by its logical id, without a call: there are ten thousands of looks in a proof."""
+    """All items of a table by its logical id or name, without a call: there are ten thousands of looks in a proof."""
     from moto.dynamodb.models import dynamodb_backends
 
     from oncekit.local.account import ACCOUNT, REGION
 
-    items = dynamodb_backends[ACCOUNT][REGION].get_table(cloud.resources[table]).all_items()
+    items = dynamodb_backends[ACCOUNT][REGION].get_table(cloud.resources.get(table, table)).all_items()
     return [plain(item.to_json()["Attributes"]) for item in items]
 
 

@@ -106,6 +106,10 @@ def test_once_run_and_the_test_kit_use_what_is_onces_own(adopted: Application) -
     assert {each["lane"] for each in told["executions"]} == {"full"}, "its own parameter Lane is another one"
     assert told["sideEffects"]["tables"]["IdempotencyTable"] == 1, "its own table of the name"
 
+    tests = adopted.pytest("tests/test_work.py")
+    assert "1 failed, 1 passed" in tests.stdout, tests.stdout + tests.stderr
+    assert "twice" in tests.stdout and "IdempotencyTable" in tests.stdout, "the matrix looks into its own table"
+
 
 def test_commands_for_a_stack_use_what_is_onces_own(adopted: Application, tmp_path: Path) -> None:
     with once_up(adopted.folder, tmp_path) as up:
