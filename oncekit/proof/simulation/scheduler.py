@@ -191,6 +191,14 @@ class Scheduler:
     def wake(self) -> None:
         pass
 
+    def tick(self) -> None:
+        """Starts may be in the same millisecond, as on AWS: of two that a schedule makes neither is later."""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nothing goes on while the main thread does anything."""
+        yield
+
     def real_seconds(self, seconds: float) -> float | None:
         return None
 
