@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -28,6 +29,12 @@ class Clock(Protocol):
 
     def wake(self) -> None:
         """Ask every sleeper again whether it is still wanted."""
+
+    def tick(self) -> None:
+        """An execution is about to start: later than all that has happened until now."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """While it is open, what starts does so at the same time; nothing happens to a real clock."""
 
     def real_seconds(self, seconds: float) -> float | None:
         """How long this much time takes on the wall clock; None if that cannot be said."""
@@ -81,6 +88,12 @@ class RealClock:
     def wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
+
+    def tick(self) -> None:
+        pass
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def real_seconds(self, seconds: float) -> float | None:
         return seconds
@@ -140,7 +153,8 @@ class _Sleep:
 class VirtualClock:
     """Time that jumps: when every running execution sleeps, it moves to the earliest end of a sleep.
 
-    An execution whose Lambda function is at work does not sleep, so time stands still while work is done. On its way
+    An execution whose Lambda function is at work does not sleep, so time stands still while work is done. Each start of
+    an execution takes a millisecond, so that a later request starts later, as on AWS. On its way
     time stops at every timer, so that what the timer sets off sees its own time; but it never jumps just for a timer.
     """
 
@@ -214,6 +228,12 @@ class VirtualClock:
         with self._lock:
             self._end_sleeps()
 
+    def tick(self) -> None:
+        """To the next millisecond, in which Step Functions tells times, and machines compare them."""
+        with self._changing():
+            if not self._held:
+                self._now = math.floor(self._now * 1000 + 1.5) / 1000
+
     def real_seconds(self, seconds: float) -> float | None:
         return None
 
@@ -262,5 +282,6 @@ class VirtualClock:
     def _jump_when_all_sleep(self) -> None:
         if self._sleeps and len(self._sleeps) >= self._running:
             soonest = min(sleep.end for sleep in self._sleeps)
-            self._now = min(soonest, self._timers[0].when) if self._timers else soonest
+            ahead = min(soonest, self._timers[0].when) if self._timers else soonest
+            self._now = max(self._now, ahead)  # a tick passes a timer before it goes off
             self._end_sleeps()

@@ -101,11 +101,8 @@ class LocalCloud(Cloud):
 
     def run_all(self, requests: Iterable[Any]) -> list[Execution]:
         """Start one execution for each request, all at once, and wait for all; in the order of the requests."""
-        self.clock.enter()  # virtual time stands still until all are started
-        try:
+        with self.clock.held():
             arns = [self.start(request) for request in requests]
-        finally:
-            self.clock.leave()
         return [self.wait(arn) for arn in arns]
 
     # ---- what they did ----

@@ -20,6 +20,30 @@ def test_permanent_error_is_recorded_and_replayed_to_every_duplicate(scene: Scen
     assert scene.starts(request) == 1
 
 
+def test_a_failed_operation_is_tried_again_by_a_later_request_that_asks_for_it(scene: Scene) -> None:
+    request = scene.scripted({"raises": "PermanentError"}, {"returns": "second"}, onFailed="retry")
+    assert scene.run(request).error == "OperationFailed"
+    ended = scene.run(request)
+    assert (ended.disposition, scene.answer(ended)) == ("EXECUTED", b'"second"')
+    assert scene.run(request).disposition == "REPLAYED", "what has succeeded is not tried again"
+    assert scene.starts(request) == 2
+
+
+def test_a_try_after_a_failure_does_not_do_again_what_a_step_has_done(scene: Scene) -> None:
+    sku = scene.key()
+    failing = {"takes": sku, "raises": "PermanentError"}
+    request = scene.scripted(failing, failing, {"takes": sku, "returns": "third"}, onFailed="retry")
+    assert [scene.run(request).error for _ in range(2)] == ["OperationFailed"] * 2
+    assert scene.run(request).disposition == "EXECUTED"
+    assert (scene.starts(request), scene.orders(request), scene.taken(sku)) == (3, 1, 1)
+
+
+def test_a_failed_operation_is_not_tried_again_unless_a_request_asks_for_it(scene: Scene) -> None:
+    request = scene.scripted({"raises": "PermanentError"}, {"returns": "second"})
+    assert [scene.run(request).error for _ in range(2)] == ["OperationFailed"] * 2
+    assert scene.run({**request, "onFailed": "retry"}).disposition == "EXECUTED"
+
+
 def test_declined_card_charges_nothing(scene: Scene) -> None:
     request = scene.charge()
     request["payload"]["card"] = "declined"

@@ -108,9 +108,8 @@ def test_who_waits_for_a_failure_gets_it_and_tries_nothing_again(
 @LANES
 def test_ten_copies_that_meet_one_failure_make_one_more_run(cloud: LocalCloud, latches: Latches, lane: Lane) -> None:
     request = failed(cloud, latches, FAILS | {"message": "still no money"}, onConflict="wait") | AGAIN
-    cloud.clock.enter()
-    arns = [cloud.start(request, lane=lane) for _ in range(10)]
-    cloud.clock.leave()
+    with cloud.clock.held():
+        arns = [cloud.start(request, lane=lane) for _ in range(10)]
     assert {cloud.wait(arn).error for arn in arns} == {"OperationFailed"}
     assert (latches.starts(), record_of(cloud, request)["fence"]) == (2, 2)
 

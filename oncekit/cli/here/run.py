@@ -57,8 +57,7 @@ def run(
         to_start = lane_to_start(lane, cloud.once.parameters)
         with ExitStack() as at_once:
             if concurrently:  # virtual time stands still until all are started
-                cloud.clock.enter()
-                at_once.callback(cloud.clock.leave)
+                at_once.enter_context(cloud.clock.held())
             started = (cloud.start(request, lane=to_start) for request in requests)
             arns = list(started) if concurrently else started
         executions = [_follow(cloud, arn, as_json) for arn in arns]

@@ -134,6 +134,7 @@ class ExecutionApi:
         if name:
             backend._validate_name(name)
         name = name or str(uuid.uuid4())
+        self._clock.tick()
         with self._one_at_a_time:
             machine = backend.describe_state_machine(arn)
             if machine.type != "EXPRESS" and (same := _same_or_new(machine, name, text)) is not None:
