@@ -162,6 +162,8 @@ class VirtualClock:
         self._now = start
         self._running = 0
         self._held = 0
+        self._aim = -math.inf
+        """Where `advance` goes to."""
         self._sleeps: list[_Sleep] = []
         self._timers: list[_Timer] = []
         self._numbers = itertools.count()
@@ -178,7 +180,7 @@ class VirtualClock:
         being done right now - when an interceptor calls this, for instance - time cannot wait for it: it moves, and the
         timers that it passes go off then. Raises TimeoutError when work takes longer than REST_SECONDS.
         """
-        end = self._now + seconds
+        self._aim = end = self._now + seconds
         with self._moved:
             if self._timers and self._timers[0].when <= end:
                 self._moved.wait_for(self._is_at_rest, SOON_SECONDS)
@@ -190,6 +192,17 @@ class VirtualClock:
                 self._end_sleeps()
             if stopped:
                 self._rest()
+
+    def quiet_until(self) -> float:
+        """Until when nothing happens, for work that a timer set off: time is being moved, and nothing is on its way.
+
+        Until now where other work is being done, or where time is not moved by hand.
+        """
+        with self._lock:
+            if self._running - self._held - len(self._sleeps) > 1:  # the one that asks
+                return self._now
+            ends = (*(sleep.end for sleep in self._sleeps), *(timer.when for timer in self._timers[:1]))
+            return max(self._now, min((self._aim, *ends)))
 
     def _rest(self) -> None:
         with self._moved:

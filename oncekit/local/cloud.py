@@ -127,12 +127,12 @@ class Cloud:
         kept_in = beside(self._path)
         self._stack.enter_context(install(self.clock, self._service_calls, self._repeats, self._dice, kept_in))
         self._stack.enter_context(replaced(*aliases_of_state_machines()))
-        self._exchange = Exchange(self.clock, self._service_calls.direct, self.permissions, self._events)
+        calls = self._service_calls
+        self._exchange = Exchange(self.clock, calls.direct, self.permissions, self._events, self._quiet_until)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
         callers = Callers(self._keys, self.permissions, self.clock)
-        calls = self._service_calls.make
-        self._gateway = Gateway(callers, calls, self.functions.invoke, self.permissions, self.clock)
+        self._gateway = Gateway(callers, calls.make, self.functions.invoke, self.permissions, self.clock)
         self._gateway_server = Loopback(self._http_port)
         self._stack.callback(self._gateway_server.close)
         self._deploy(template)
@@ -142,6 +142,10 @@ class Cloud:
     def _watched(self, _environ: Any, application: Any) -> Any:
         """What answers a request at the endpoint; the test kit stands before it."""
         return application
+
+    def _quiet_until(self, _target: str) -> float:
+        """Until when the target of a schedule, by its ARN, would find nothing to do."""
+        return 0.0
 
     def _describing(self) -> list[Change]:
         return answering(lambda: self.application)

@@ -62,6 +62,14 @@ def count_items(table: str) -> int:
         return len(_models(_TABLE)[table])
 
 
+def has_item_with(table: str, attribute: str) -> bool:
+    """Whether an item of a DynamoDB table has an attribute: without a call, for there are many such looks."""
+    from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
+
+    with DYNAMODB_LOCK:
+        return any(attribute in item.attrs for item in _models(_TABLE)[table].all_items())
+
+
 def count_messages(queue: str) -> int:
     """The number of messages in a queue, given its URL; those included that somebody looks at."""
     return len(_models("AWS::SQS::Queue")[_name(queue)]._messages)

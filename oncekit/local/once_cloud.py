@@ -12,17 +12,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from oncekit.local.clock import VirtualClock
 from oncekit.local.cloud import Cloud, LocalCloudError
 from oncekit.local.deploy import NOTHING, Application
 from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.lanes import FULL, MACHINES, Lane
+from oncekit.local.moto_resources import has_item_with
 from oncekit.local.objects import keys_below
 from oncekit.local.resources import STACK
 from oncekit.operation_functions import LIVE, OperationFunctions
 from oncekit.own_stack import own_stack
 
+OPEN = "openShard"
+"""The attribute of a record that is open: it is what puts it into the index that a sweep reads."""
 PREFIX = f"{STACK}_op-"
 """Before an operation in the name of a function that `add_function` makes, as of the examples'."""
 
@@ -79,6 +83,14 @@ class LocalCloud(Cloud):
         if found is None:
             named = filter(None, (self.once.parameters.get("Operations"), f"{operation}={PREFIX}{operation}:{LIVE}"))
             self.redeploy({**self._parameters, "Operations": ",".join(named)})
+
+    def _quiet_until(self, target: str) -> float:
+        """A sweep looks for open records, and for nothing else: without one, all sweeps find the same until then."""
+        own = self.once.outputs
+        is_sweep = target == own.get("RecoveryStateMachineArn")
+        if not is_sweep or not isinstance(self.clock, VirtualClock) or has_item_with(own["TableName"], OPEN):
+            return super()._quiet_until(target)
+        return self.clock.quiet_until()
 
     @property
     def operations(self) -> OperationFunctions:

@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, cast
 
 import pytest
@@ -95,6 +96,20 @@ def test_a_dead_owner_is_followed_within_70_seconds_of_its_lease(cloud: LocalClo
             cloud.settle()
     assert record_of(cloud, charge())["status"] == "COMPLETED"
     assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+def test_time_that_is_moved_far_leaves_out_sweeps_that_would_find_nothing_and_no_other(cloud: LocalCloud) -> None:
+    """A test of what expires moves it by months, which are ten thousands of sweeps."""
+    sweeps = functools.partial(cloud.executions.of, cloud.outputs["RecoveryStateMachineArn"])
+    with cloud.delivering():
+        cloud.clock.advance(90 * 86_400)
+        assert len(sweeps()) == 1
+        dead(cloud, charge(), BUSINESS)
+        lease_over = record_of(cloud, charge())["leaseExpiresAt"]
+        cloud.clock.advance(86_400)
+    record = record_of(cloud, charge())
+    assert record["status"] == "COMPLETED"
+    assert datetime.fromisoformat(record["finishedAt"]).timestamp() - lease_over < 70
 
 
 def test_what_was_done_before_the_owner_died_is_not_done_twice(cloud: LocalCloud, recover: Recover) -> None:

@@ -12,7 +12,7 @@ from oncekit.local.events.attempts import Attempts
 from oncekit.local.events.deliveries import Event, Fate
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
-from oncekit.local.events.schedules import Schedule, ScheduleRuns
+from oncekit.local.events.schedules import QuietUntil, Schedule, ScheduleRuns
 from oncekit.local.events.targets import Clients, Targets, is_target
 from oncekit.local.intrinsics import readable
 from oncekit.local.patching import replaced
@@ -30,7 +30,9 @@ _POWERTOOLS = ":layer:AWSLambdaPowertoolsPython"
 class Exchange:
     """Delivers events while it is on. What happens while it is off is never delivered."""
 
-    def __init__(self, clock: Clock, clients: Clients, guard: Permissions, on: bool) -> None:
+    def __init__(
+        self, clock: Clock, clients: Clients, guard: Permissions, on: bool, quiet_until: QuietUntil = lambda _arn: 0.0
+    ) -> None:
         self._clock = clock
         self._on = on
         self._activity = Activity()
@@ -38,7 +40,7 @@ class Exchange:
         self._attempts = Attempts(clock, self._delivery_queue, Targets(clients, guard))
         self._buses = rules.Buses()
         self._schedules: list[Schedule] = []
-        self._schedule_runs = ScheduleRuns(clock, self._delivery_queue, self._attempts.ship)
+        self._schedule_runs = ScheduleRuns(clock, self._delivery_queue, self._attempts.ship, quiet_until)
         self._open_pipes: list[Pipe] = []
         self._pipes = Pipes(clock, self._delivery_queue, self._attempts.ship, guard)
 

@@ -2,8 +2,9 @@
 
 A schedule runs for the first time one period after it was deployed or the local cloud was reset; on AWS it runs at
 once, unless there is a StartDate. In virtual time a run happens when time passes its moment; it does not make time
-move, which would never stop. FlexibleTimeWindow, placeholders in the Input and a dead-letter queue are ignored: a run
-happens at its exact time.
+move, which would never stop. Of turns that are quiet, because the target would find nothing to do and nothing else
+happens until then, only the last one is taken. FlexibleTimeWindow, placeholders in the Input and a dead-letter queue
+are ignored: a run happens at its exact time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _RATE = re.compile(r"rate\(\s*([1-9]\d*)\s+(minute|hour|day)s?\s*\)")
 _SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
 
 Ship = Callable[[Shipment], None]
+QuietUntil = Callable[[str], float]
+"""Until when a target, by its ARN, would find nothing to do, whatever time it is; a time that is over if it may."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,9 @@ def period_of(logical_id: str, expression: str) -> float:
 class ScheduleRuns:
     """Makes the runs of schedules."""
 
-    def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship) -> None:
+    def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship, quiet_until: QuietUntil) -> None:
         self._clock = clock
+        self._quiet_until = quiet_until
         self._delivery_queue = delivery_queue
         self._ship = ship
         self._running: dict[str, tuple[Schedule, Callable[[], None]]] = {}
@@ -88,5 +92,7 @@ class ScheduleRuns:
 
     def _take(self, schedule: Schedule, when: float) -> None:
         if self._running.get(schedule.name, (None,))[0] == schedule:
-            self._await(schedule, when + schedule.period)
-            self._ship(schedule.shipment(when))
+            quiet = (self._quiet_until(schedule.target["Arn"]) - when) // schedule.period
+            self._await(schedule, when + max(1, quiet) * schedule.period)
+            if quiet < 1:
+                self._ship(schedule.shipment(when))
