@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.items import plain_item
 
 if TYPE_CHECKING:
     from oncekit.testing.cloud import TestCloud
@@ -65,13 +66,11 @@ def documents(cloud: TestCloud) -> list[Document]:
 def _items(cloud: TestCloud) -> Iterator[Document]:
     from moto.dynamodb.models import dynamodb_backends
 
-    from oncekit.promises.journal import plain
-
     for name, table in dynamodb_backends[ACCOUNT][REGION].tables.items():
         if name not in _of_once(cloud):
             place = logical(cloud, name)
             for item in table.all_items():
-                yield Document.of(place, plain(item.to_json()["Attributes"]))
+                yield Document.of(place, plain_item(item.to_json()["Attributes"]))
 
 
 def _objects(cloud: TestCloud) -> Iterator[Document]:

@@ -65,4 +65,8 @@ def _exact(value: object, where: str) -> object:
         if not value:
             raise InvalidWriteError(f"{where} is an empty set, which DynamoDB does not support: leave it out")
         return {_exact(member, where) for member in value}
+    from boto3.dynamodb.types import Binary
+
+    if isinstance(value, Binary):  # as boto3 reads it
+        return value
     raise InvalidWriteError(f"{where} is of type {type(value).__name__}, which DynamoDB does not support")

@@ -20,7 +20,8 @@ from once_up import COMMAND, once_up
 from signing import keys
 
 from oncekit.cli.here.env import write, write_private
-from oncekit.cli.here.kept_data import FILE, kept_in
+from oncekit.cli.here.kept_data import FILE, keeping, kept_in
+from oncekit.local import LocalCloud
 from oncekit.problem import Problem
 
 ROOT = Path(__file__).parents[2]
@@ -167,6 +168,16 @@ def test_data_and_access_key_are_there_after_a_restart(tmp_path: Path, monkeypat
             assert done.returncode == 2 and "another `once up` keeps its data in" in done.stderr
     assert given[0] == given[1]
     assert stat.S_IMODE((tmp_path / "data" / FILE).stat().st_mode) == 0o600
+
+
+def test_binary_values_are_kept_too(cloud: LocalCloud, tmp_path: Path) -> None:
+    item = {"orderId": {"S": "a"}, "seal": {"B": b"\x00\xff"}, "seals": {"BS": [b"a", b"b"]}, "bytes": {"S": "text"}}
+    table, client = cloud.resources["OrdersTable"], cloud.client("dynamodb")
+    with keeping(cloud, tmp_path, kept_in(tmp_path)):
+        client.put_item(TableName=table, Item=item)
+    cloud.reset()
+    with keeping(cloud, tmp_path, kept_in(tmp_path)):
+        assert client.scan(TableName=table)["Items"] == [item]
 
 
 def test_a_file_that_up_has_not_written_is_said(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ Item = dict[str, Any]
 TABLE = "conformance"
 FAILED, INVALID = "ConditionalCheckFailedException", "ValidationException"
 VALUES: Item = {":0": 0, ":1": 1, ":2": 2, ":10": 10, ":digits": 10**38 - 1, ":x": "x", ":empty": "", ":type": "M"}
-VALUES |= {":map": {"y": "2", "x": 1}, ":set": {"e"}}
+VALUES |= {":bytes": b"\x00\xff", ":map": {"y": "2", "x": 1}, ":set": {"e"}, ":bytesSet": {b"b"}}
 """Only those are sent that the expressions name: DynamoDB refuses one that nobody uses."""
 CONDITIONS: list[tuple[str, Item | None, bool]] = [
     # what is not there; {} is an item of a key alone
@@ -70,6 +70,12 @@ CONDITIONS: list[tuple[str, Item | None, bool]] = [
     ("attribute_type(b, :type)", {"b": {}}, True),
     ("begins_with(b, :x)", {"b": "xy"}, True),
     ("contains(b, :x)", {"b": {"x"}}, True),
+    ("b = :bytes", {"b": b"\x00\xff"}, True),
+    ("b = :bytes", {"b": "\x00"}, False),
+    ("contains(b, :bytes)", {"b": {b"\x00\xff"}}, True),
+    ("begins_with(b, :bytes)", {"b": b"\x00\xff\x01"}, True),
+    ("b < :bytes", {"b": b"\x00\x01"}, True),
+    ("size(b) = :2", {"b": b"\x00\xff"}, True),
     # precedence
     ("b = :1 OR b = :2 AND c = :2", {"b": 1, "c": 1}, True),
     ("(b = :1 OR b = :2) AND c = :2", {"b": 1, "c": 1}, False),
@@ -92,6 +98,8 @@ UPDATES: list[tuple[str, Item | None, Item | None]] = [
     ("ADD seen :set", None, {"seen": {"e"}}),
     ("ADD seen :set", {"seen": {"e"}}, {"seen": {"e"}}),
     ("DELETE seen :set", {"seen": {"e"}, "b": 1}, {"b": 1}),
+    ("SET a = :bytes", None, {"a": b"\x00\xff"}),
+    ("ADD seen :bytesSet", {"seen": {b"b"}}, {"seen": {b"b"}}),
     ("SET a = :1 REMOVE b", {"b": 2, "c": 3}, {"a": 1, "c": 3}),
     ("SET a = :1 REMOVE a", {"a": 2}, None),
     ("SET a = :map, a.b = :1", {"a": {}}, None),
@@ -196,3 +204,31 @@ def test_token_of_another_transaction_is_refused(table: Table) -> None:
     transact(table, table.put(None), "SET a = :1", token)
     with pytest.raises(ClientError, match="IdempotentParameterMismatch"):
         transact(table, table.put(None), "SET a = :1", token)
+
+
+@pytest.mark.parametrize("kind", ["Put", "Update", "Delete", "ConditionCheck"])
+def test_a_value_that_an_act_of_a_transaction_does_not_use_is_refused(table: Table, kind: str) -> None:
+    id = table.put({"a": 1})
+    key = {"id": {"S": id}}
+    acts: dict[str, Item] = {
+        "Put": {"Item": key},
+        "Update": {"Key": key, "UpdateExpression": "SET a = :2"},
+        "Delete": {"Key": key},
+        "ConditionCheck": {"Key": key},
+    }
+    values = {":1": {"N": "1"}, ":10": {"N": "10"}} | ({":2": {"N": "2"}} if kind == "Update" else {})
+    act = {"TableName": TABLE, "ConditionExpression": "a = :1", "ExpressionAttributeValues": values, **acts[kind]}
+    with pytest.raises(ClientError, match=r"ValidationException.*unused in expressions: keys: \{:10\}"):
+        table.client.transact_write_items(TransactItems=[{kind: act}])
+    assert table.get(id) == {"a": 1}
+
+
+def test_a_value_that_a_put_or_a_deletion_does_not_use_is_refused(table: Table) -> None:
+    id = table.put({"a": 1})
+    given = {"TableName": TABLE, "ExpressionAttributeValues": {":1": {"N": "1"}}}
+    for values in ({}, {"ConditionExpression": "attribute_exists(id)"}):
+        with pytest.raises(ClientError, match="ValidationException"):
+            table.client.put_item(Item={"id": {"S": id}}, **given, **values)
+        with pytest.raises(ClientError, match="ValidationException"):
+            table.client.delete_item(Key={"id": {"S": id}}, **given, **values)
+    assert table.get(id) == {"a": 1}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FILE = "local-cloud.json"
 TABLE, BUCKET = "AWS::DynamoDB::Table", "AWS::S3::Bucket"
+_BYTES = "bytes"
 Kept = dict[str, Any]
 
 
@@ -34,7 +35,7 @@ def kept_in(folder: Path | None) -> Kept:
     if folder is None or not os.path.lexists(file := folder / FILE):
         return nothing
     try:
-        kept: Kept = json.loads(_own(file))
+        kept: Kept = json.loads(_own(file), object_hook=_with_bytes)
         assert all(isinstance(each, dict) for each in (kept["accessKey"], kept["tables"], kept["buckets"]))
         AccessKey(**kept["accessKey"])
     except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
@@ -80,8 +81,19 @@ def keeping(cloud: LocalCloud, folder: Path | None, kept: Kept) -> Iterator[None
     finally:
         kept["tables"] |= {name: list(_items(dynamodb, table)) for name, table in cloud.named(TABLE).items()}
         kept["buckets"] |= {name: list(_objects(s3, bucket)) for name, bucket in cloud.named(BUCKET).items()}
-        write_private(folder / FILE, json.dumps(kept))
+        write_private(folder / FILE, json.dumps(kept, default=_of_bytes))
         os.close(lock)
+
+
+def _of_bytes(value: bytes) -> dict[str, str]:
+    """A binary value of an item, as JSON can have it."""
+    return {_BYTES: base64.b64encode(value).decode()}
+
+
+def _with_bytes(value: dict[str, Any]) -> Any:
+    """An attribute of this name has an object as its value, not a text."""
+    text = value.get(_BYTES)
+    return base64.b64decode(text, validate=True) if isinstance(text, str) else value
 
 
 def _put_back(cloud: LocalCloud, kept: Kept, file: Path) -> None:

@@ -10,19 +10,23 @@ A comparison with an attribute that does not exist is false, except `<>`, which 
 attributes exists. A comparison of two types is false, and so is one with the size of a value that has no size.
 (test/alternator of scylladb/scylladb holds Amazon DynamoDB to this: test_update_condition_eq_two_unset,
 _comparison_two_unset, _lt, _size.)
+
+A write with a value that none of its expressions uses is refused. moto does this for UpdateItem alone; that it is so in
+a transaction, too, is unconfirmed.
 """
 
 from __future__ import annotations
 
 import json
 import operator
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.dynamodb import comparisons
-from moto.dynamodb.exceptions import DynamodbException
+from moto.dynamodb.exceptions import DynamodbException, MockValidationException
 from moto.dynamodb.responses import DynamoHandler
 
 from oncekit.local.clock import Clock
@@ -65,6 +69,7 @@ def changes(clock: Clock) -> list[Change]:
         DynamoHandler.call_action,
         comparisons.FuncBetween.expr,
     )
+    put, delete = DynamoHandler.put_item, DynamoHandler.delete_item
     forget_tokens()
 
     def one_at_a_time(self: Any) -> Any:
@@ -72,7 +77,11 @@ def changes(clock: Clock) -> list[Change]:
             return call_action(self)
 
     def transact_write_items(self: Any) -> Any:
-        token, items = self.body.get("ClientRequestToken"), json.dumps(self.body["TransactItems"], sort_keys=True)
+        for each in self.body["TransactItems"]:
+            for act in each.values():
+                _check_values(act)
+        token = self.body.get("ClientRequestToken")
+        items = json.dumps(self.body["TransactItems"], sort_keys=True, default=repr)  # of bytes
         since, before = _done.get(token, (float("-inf"), ""))
         if token is not None and clock.now() - since <= TOKEN_SECONDS:
             if before != items:
@@ -83,18 +92,45 @@ def changes(clock: Clock) -> list[Change]:
             _done[token] = (clock.now(), items)
         return answer
 
+    def put_item(self: Any) -> Any:
+        _check_values(self.body)
+        return put(self)
+
+    def delete_item(self: Any) -> Any:
+        _check_values(self.body)
+        return delete(self)
+
     def is_between(self: Any, item: Any) -> bool:
         try:
             return bool(between(self, item))
         except TypeError:
             return False
 
+    def begins_with(self: Any, item: Any) -> bool:
+        """moto's compares texts alone."""
+        kinds = {self.attr.get_type(item), self.substr.get_type(item)}
+        return kinds in ({"S"}, {"B"}) and bool(self.attr.expr(item).startswith(self.substr.expr(item)))
+
     return [
         (DynamoHandler, "call_action", one_at_a_time),
         (DynamoHandler, "transact_write_items", transact_write_items),
+        (DynamoHandler, "put_item", put_item),
+        (DynamoHandler, "delete_item", delete_item),
         (comparisons.FuncBetween, "expr", is_between),
+        (comparisons.FuncBeginsWith, "expr", begins_with),
         *((kind, "expr", _comparison(compare)) for kind, compare in _OPERATORS),
     ]
+
+
+def _check_values(write: Mapping[str, Any]) -> None:
+    """Raises the refusal of a write with a value that nobody uses."""
+    expressions = f"{write.get('ConditionExpression', '')} {write.get('UpdateExpression', '')}"
+    used = set(re.findall(r":\w+", expressions))
+    if unused := [name for name in write.get("ExpressionAttributeValues") or () if name not in used]:
+        names = ", ".join(unused)
+        raise MockValidationException(
+            f"Value provided in ExpressionAttributeValues unused in expressions: keys: {{{names}}}"
+        )
 
 
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
