@@ -16,7 +16,7 @@ from oncekit.console.listing import Row
 from oncekit.console.requests import id_of
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
-from oncekit.console.summary import part_of
+from oncekit.console.summary import locks_of, part_of
 from oncekit.local.execution import execution_of
 from oncekit.local.lanes import MACHINES, lane_of
 from oncekit.local.objects import keys_below
@@ -197,17 +197,14 @@ def log_of(cloud: LocalCloud, run: Run) -> Log:
         lock = each.event.get("lock") if isinstance(each.event, Mapping) else None
         if isinstance(lock, Mapping) and lock.get("owner") == run.arn:
             started.setdefault(lock.get("fence"), []).append(cloud.functions.printed(each.request_id))
+    locks = locks_of(run)
     log: dict[tuple[int, int], Sequence[str]] = {}
     for fence, printed in started.items():
         called = [
             (visit.number, number)
             for visit in run.visits
             for number, attempt in enumerate(visit.attempts)
-            if attempt.invokes and _fence(attempt.parameters) == fence
+            if attempt.invokes and locks.get(visit.number, {}).get("fence") == fence
         ]
         log |= dict(zip(called[-len(printed) :], printed, strict=False))
     return log
-
-
-def _fence(parameters: str | None) -> Any:
-    return members_of(parameters).get("Payload", {}).get("lock", {}).get("fence")

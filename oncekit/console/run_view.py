@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 
 from oncekit.console.json_text import members_of
 from oncekit.console.picture import SIGNS
 from oncekit.console.run import RUNNING, Run, Visit
-from oncekit.console.summary import WORK, Part, attempt_of
+from oncekit.console.summary import WORK, Part, attempts_of
 
 LONG = 16
 """States; of a longer run what is repeated is folded up."""
@@ -51,14 +51,15 @@ def stretches(run: Run) -> list[Stretch]:
         if not rounds or visit.state in (WORK, "ReadRecord") or rounds[-1][-1].type == "Wait":
             rounds.append([])
         rounds[-1].append(visit)
-    groups = groupby(rounds, _title if len(run.visits) > LONG else lambda _: "")
+    attempts = attempts_of(run)
+    groups = groupby(rounds, lambda visits: _title(visits, attempts) if len(run.visits) > LONG else "")
     return [Stretch(title, list(chain.from_iterable(some))) for title, some in groups]
 
 
-def _title(visits: Sequence[Visit]) -> str:
+def _title(visits: Sequence[Visit], attempts: Mapping[int, int]) -> str:
     first, last = visits[0], visits[-1]
     if last.type != "Wait" or last.exited_at is None:
         return ""
     if first.state == WORK and first.failures:
-        return f"Attempt {attempt_of(first)} failed ({first.failures[-1].error})"
+        return f"Attempt {attempts[first.number]} failed ({first.failures[-1].error})"
     return "Waited for the owner" if last.state == "WaitForOwner" else ""

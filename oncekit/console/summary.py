@@ -130,7 +130,8 @@ def error_of(cause: str | None, name: str | None = None) -> str:
 
 
 def _of_owner(run: Run, states: Mapping[str, Visit]) -> Iterator[str]:
-    starts = [(attempt_of(each), each) for each in run.visits if each.state == WORK]
+    attempts = attempts_of(run)
+    starts = [(attempts[each.number], each) for each in run.visits if each.state == WORK]
     failed = [(number, each) for number, each in starts if each.failures and each.outcome in ("caught", "failed")]
     last_failed = bool(failed) and failed[-1] == starts[-1]
     if told := failed[: -1 if last_failed else None]:
@@ -158,10 +159,23 @@ def _of_owner(run: Run, states: Mapping[str, Visit]) -> Iterator[str]:
         yield f"The execution failed in {run.visits[-1].state} ({error_of(run.cause, run.error)})."
 
 
-def attempt_of(visit: Visit) -> int:
-    """The number of an attempt, as business logic was told, over all owners."""
-    payload = members_of(visit.attempts[-1].parameters).get("Payload") if visit.attempts else None
-    return int(payload.get("attempt", 1)) if isinstance(payload, dict) else 1
+def attempts_of(run: Run) -> Mapping[int, int]:
+    """The number of each attempt, over all owners, by that of the visit that started business logic."""
+    return {visit: int(lock.get("attempts", 1)) for visit, lock in locks_of(run).items()}
+
+
+def locks_of(run: Run) -> Mapping[int, Mapping[str, Any]]:
+    """The lock that the execution held at each visit that started business logic, by the visit's number.
+
+    As its own states assigned it, never as the event says it: that may be a payload alone, which is the application's.
+    """
+    locks: dict[int, Mapping[str, Any]] = {}
+    lock: Mapping[str, Any] = {}
+    for visit in run.visits:
+        if visit.state == WORK:
+            locks[visit.number] = lock
+        lock = members_of((visit.variables or {}).get("lock")) or lock
+    return locks
 
 
 def _attempts(numbers: Sequence[int]) -> str:

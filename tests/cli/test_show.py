@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from oncekit.cli.here.kept_logs import KeptLogs
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import fails
 
+PLAIN = Path(__file__).parents[1] / "functions" / "plain_echo"
 STATES = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize"]
 
 
@@ -134,6 +136,15 @@ def test_execution_that_is_not_there_is_a_line(operator: Operator, about: str) -
     own = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:")
     done = operator.once("show", about.format(own=own))
     assert done.code == 2 and len(done.err.splitlines()) == 1
+
+
+def test_payload_that_is_the_whole_event_is_shown_and_not_read(operator: Operator) -> None:
+    request = operator.request() | {"operation": "plain-echo", "payload": {"payload": {"return": 1}, "attempt": "2nd"}}
+    with operator.cloud.deployed_with({"PayloadOnlyOperations": "plain-echo"}):
+        operator.cloud.add_function("plain-echo", PLAIN)
+        operator.cloud.run(request)
+        told = operator.once("show", "default#plain-echo#k", "--json").answer
+    assert told["summary"] == "Your function ran once, and its answer is stored."
 
 
 def test_fast_execution_has_no_path_but_a_reason_and_where_to_look(operator: Operator) -> None:
