@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from oncekit.console.summary import RELEASED, Part, summary
+from oncekit.console.parts import Part
+from oncekit.console.summary import RELEASED, summary
 
 CHUNK = 100
 """Rows that are sent at first; the page asks for as many more as it is scrolled."""

@@ -13,10 +13,11 @@ from oncekit.console.drawing.graph import Definition
 from oncekit.console.here import run_here
 from oncekit.console.json_text import members_of
 from oncekit.console.listing import Row
+from oncekit.console.parts import part_of
 from oncekit.console.requests import id_of
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
-from oncekit.console.summary import locks_of, part_of
+from oncekit.console.starts import locks_of
 from oncekit.local.execution import execution_of
 from oncekit.local.lanes import MACHINES, lane_of
 from oncekit.local.objects import keys_below

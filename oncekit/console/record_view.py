@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.console.listing import status_of
-from oncekit.console.summary import OPERATOR
+from oncekit.console.parts import OPERATOR
 from oncekit.console.words import duration
 
 KINDS = {

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 
 from oncekit.console.json_text import members_of
+from oncekit.console.parts import Part
 from oncekit.console.picture import SIGNS
 from oncekit.console.run import RUNNING, Run, Visit
-from oncekit.console.summary import WORK, Part, attempts_of
+from oncekit.console.starts import WORK, attempts_of, how_it_failed
 
 LONG = 16
 """States; of a longer run what is repeated is folded up."""
@@ -61,5 +62,7 @@ def _title(visits: Sequence[Visit], attempts: Mapping[int, int]) -> str:
     if last.type != "Wait" or last.exited_at is None:
         return ""
     if first.state == WORK and first.failures:
-        return f"Attempt {attempts[first.number]} failed ({first.failures[-1].error})"
+        had_no_answer = how_it_failed(first.failures[-1]).end == "lost"
+        how = "gave no answer" if had_no_answer else "failed"
+        return f"Attempt {attempts[first.number]} {how} ({first.failures[-1].error})"
     return "Waited for the owner" if last.state == "WaitForOwner" else ""

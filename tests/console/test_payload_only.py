@@ -12,7 +12,8 @@ from visitor import Visitor, record_at, run_at
 
 from oncekit.console.here import run_here
 from oncekit.console.local_source import log_of
-from oncekit.console.summary import of_one, part_of
+from oncekit.console.parts import part_of
+from oncekit.console.summary import of_one
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from scenario import charge, id_of
+from scenario import LANES, charge, id_of
 
 from oncekit.cli.here.chosen_faults import fault_of
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.here import run_here
-from oncekit.console.summary import of_one, part_of, summary
+from oncekit.console.parts import part_of
+from oncekit.console.starts import WORK
+from oncekit.console.summary import of_one, summary
 from oncekit.local import Execution, LocalCloud, VirtualClock
-from oncekit.local.faults import before, fails
-from oncekit.local.lanes import MACHINES
+from oncekit.local.engine.service_calls import Call, Interceptor
+from oncekit.local.faults import answer_lost, before, fails, times_out
+from oncekit.local.lanes import MACHINES, Lane
 
 LEASE_AND_SWEEP_S = 160
 ASKING = charge() | {"operation": "ask-somebody"}
@@ -72,7 +78,10 @@ def test_an_owner_that_died_after_the_charge_and_recovery_that_ran_it_again(clou
         f"{died} {again} 1 duplicate came while it was in progress. 1 duplicate got the stored answer."
     )
     owner = cloud.describe((cloud.record(id_of(charge())) or {})["owner"])
-    assert itself(owner) == f"Its owner before (dying) ended before it was done. {again}"
+    assert itself(owner) == (
+        "Its owner before (dying) ended before it was done: your function may have run then. "
+        "Recovery took over. Your function ran (attempt 2), and its answer is stored."
+    )
 
 
 def test_a_failure_for_good_that_duplicates_get_too(cloud: LocalCloud) -> None:
@@ -84,7 +93,10 @@ def test_a_failure_for_good_that_duplicates_get_too(cloud: LocalCloud) -> None:
 
 def test_a_quarantined_operation_that_a_person_resolved(cloud: LocalCloud, actions: LocalActions) -> None:
     first, duplicate = cloud.run(ASKING), cloud.run(ASKING)
-    quarantined = "It was quarantined (NeedsAttention: somebody has to look at it)."
+    quarantined = (
+        "Your function was started once, and asked for a person: its effect may have happened. "
+        "It was quarantined (NeedsAttention: somebody has to look at it) and not started again."
+    )
     assert itself(first) == quarantined and "a person decides" in itself(duplicate)
     assert story(cloud, ASKING) == (
         f"{quarantined} Nothing happens until a person decides. 1 duplicate came while it was quarantined."
@@ -114,7 +126,8 @@ def test_an_operation_that_a_person_had_started_again(cloud: LocalCloud, actions
     cloud.run(ASKING)
     actions.retry(id_of(ASKING))
     cloud.settle()
-    assert "A person had it started again. It was quarantined" in story(cloud, ASKING)
+    again = "A person had it started again. Attempt 2 of your function was started, and asked for a person"
+    assert again in story(cloud, ASKING)
 
 
 def test_the_same_key_with_another_payload(cloud: LocalCloud) -> None:
@@ -136,16 +149,98 @@ def test_attempts_that_failed_are_told(cloud: LocalCloud) -> None:
     with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=range(1, 3))):
         cloud.run(charge())
     assert story(cloud) == (
-        "Attempts 1 to 2 failed (Lambda.UnknownException). "
+        "Attempts 1 to 2 gave no answer (Lambda.UnknownException): their effects may have happened. "
         "Attempt 3 of your function went well, and its answer is stored."
     )
+
+
+def ends_with(error: str) -> Interceptor:
+    """The function does its work, and Lambda says of its end that it was this one."""
+
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        answer = proceed()
+        if call.state != WORK:
+            return answer
+        told = json.dumps({"errorType": error, "errorMessage": "as Lambda tells it"}).encode()
+        return {"StatusCode": 200, "FunctionError": "Unhandled", "Payload": io.BytesIO(told)}
+
+    return strike
+
+
+NO_ANSWER = {
+    "States.Timeout": times_out(applied=True, state=WORK, nth=0),
+    "the connection broke": answer_lost(state=WORK, nth=0),
+    "it was killed": ends_with("Runtime.ExitError"),
+    "its time was over": ends_with("Sandbox.Timedout"),
+    "its answer is no JSON": ends_with("Runtime.MarshalError"),
+}
+
+
+@LANES
+@pytest.mark.parametrize("lost", NO_ANSWER)
+def test_a_lost_answer_says_that_the_effect_may_have_happened_and_why_it_ended_there(
+    cloud: LocalCloud, lost: str, lane: Lane
+) -> None:
+    with cloud.intercept(NO_ANSWER[lost]):
+        quarantined = cloud.run(charge(onCrash="quarantine"), lane=lane)
+    assert quarantined.error == "NeedsAttention"
+    told = story(cloud)
+    assert told.startswith(
+        "Your function was started once, but gave no answer: its effect may have happened. It was quarantined ("
+    )
+    because = ") and not started again, since onCrash is quarantine. Nothing happens until a person decides."
+    assert told.endswith(because)
+    alone = summary([], cloud.record(id_of(charge())))
+    assert alone.startswith("Your function was started once, and its effect may have happened. It was quarantined (")
+    assert alone.endswith(because)
+
+
+def test_attempts_that_are_used_up_say_so(cloud: LocalCloud) -> None:
+    with cloud.intercept(NO_ANSWER["it was killed"]):
+        cloud.run(charge())
+    told = story(cloud)
+    starts = len(cloud.invocations())
+    assert f"Attempts 1 to {starts - 1} gave no answer (Runtime.ExitError): their effects may have happened." in told
+    assert f"Attempt {starts} of your function was started, but gave no answer: its effect may have happened." in told
+    assert ") and not started again, since its attempts are used up." in told
+
+
+def test_an_error_of_its_own_is_told_as_one_and_leaves_its_effect_open(cloud: LocalCloud) -> None:
+    with cloud.intercept(ends_with("ValueError")):
+        cloud.run(charge(onCrash="quarantine"))
+    assert "Your function was started once, and failed: its effect may have happened. It was quar" in story(cloud)
+
+
+def test_the_fast_lane_says_why_it_leaves_the_operation_to_recovery(cloud: LocalCloud) -> None:
+    with cloud.intercept(NO_ANSWER["States.Timeout"]):
+        cloud.run(charge(), lane="fast")
+    told = story(cloud)
+    assert " gave no answer (States.Timeout): " in told and "may have happened. The fast lane has no time for" in told
+
+
+def test_what_lambda_refused_is_no_start(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("TooManyRequestsException", state=WORK, nth=range(1, 4))):
+        cloud.run(charge())
+    assert story(cloud) == (
+        "Lambda refused to start it 3 times (Lambda.TooManyRequestsException). "
+        "Your function ran once, and its answer is stored."
+    )
+
+
+def test_a_function_that_is_not_there_was_not_started(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("ResourceNotFoundException", state=WORK, nth=0)):
+        cloud.run(charge())
+    assert story(cloud).startswith("Lambda refused to start it (Lambda.ResourceNotFoundException). It was quarantined")
+    assert summary([], cloud.record(id_of(charge()))).startswith("Your function was not started. It was quarantined (")
 
 
 def test_a_failed_operation_that_was_tried_again(cloud: LocalCloud) -> None:
     cloud.run(charge(amount=-5))
     cloud.clock.advance(1)  # type: ignore[attr-defined]
     cloud.run(charge(amount=-5, onFailed="retry"))
-    assert "A request with onFailed retry had it tried again. Your function failed for good" in story(cloud)
+    assert "A request with onFailed retry had it tried again. Attempt 2 of your function failed for good" in story(
+        cloud
+    )
 
 
 def test_a_request_that_was_refused_alone_and_one_that_nobody_knows(cloud: LocalCloud) -> None:
@@ -159,7 +254,11 @@ def test_a_request_that_was_refused_alone_and_one_that_nobody_knows(cloud: Local
     ("request_", "said"),
     [
         (charge(), "Your function was started once, and its answer is stored."),
-        (ASKING, "Your function was started once. It was quarantined (NeedsAttention: somebody has to look at it)."),
+        (
+            ASKING,
+            "Your function was started once, and its effect may have happened. It was quarantined (NeedsAttention: "
+            "somebody has to look at it) and not started again, since it asked for a person.",
+        ),
     ],
 )
 def test_the_record_alone_says_what_it_knows(cloud: LocalCloud, request_: dict[str, object], said: str) -> None:

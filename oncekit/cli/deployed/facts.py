@@ -11,9 +11,10 @@ from oncekit.cli.deployed import attempts, executions, kept
 from oncekit.cli.deployed.aws_errors import is_denied
 from oncekit.cli.deployed.records import OPEN, Record, find, has_expired
 from oncekit.cli.deployed.stack import Stack
+from oncekit.console.parts import part_of
 from oncekit.console.requests import id_in, opened
 from oncekit.console.run import Run
-from oncekit.console.summary import part_of, summary
+from oncekit.console.summary import summary
 from oncekit.problem import Problem
 
 KEYS = (

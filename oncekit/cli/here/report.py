@@ -11,8 +11,9 @@ from oncekit.cli.outcomes import COLOURS, mark_of, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say_json
 from oncekit.console.here import run_here
+from oncekit.console.parts import Part, part_of
 from oncekit.console.requests import id_of
-from oncekit.console.summary import Part, part_of, summary
+from oncekit.console.summary import summary
 from oncekit.local import Execution
 from oncekit.local.lanes import lane_of
 

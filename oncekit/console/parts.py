@@ -1,0 +1,210 @@
+"""What one execution did for its operation: made of its run, and small enough to be kept for each that is listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from oncekit.console import starts
+from oncekit.console.json_text import members_of
+from oncekit.console.run import RUNNING, Run, Visit
+from oncekit.console.starts import WORK, Start
+
+Role = Literal["owner", "duplicate", "refused", "passed on", "running"]
+"""`passed on`: it had nothing to do but to start, or to leave it to, another execution."""
+
+OPERATOR = ":operator-"
+RECOVERY = "recover-"
+LONGEST = 300
+"""Characters of an error that are told."""
+NAMED = re.compile(r"arn:[\w-]+:states:(?:[^\s:]+:){4}")
+"""The part of an execution's ARN before its name, which says enough in a sentence."""
+OF_DUPLICATES = {
+    "ReturnStoredResponse": ("got the stored answer", "The operation was done: it got the stored answer."),
+    "OperationFailed": (
+        "got the stored failure",
+        "The operation had failed for good: it got the same error.",
+    ),
+    "NeedsAttention": (
+        "came while it was quarantined",
+        "The operation is quarantined: it was told that a person decides.",
+    ),
+    "AcknowledgeDuplicate": (
+        "came while it was in progress",
+        "Another execution was at work on the operation: this one was told so at once.",
+    ),
+    "OperationInProgress": (
+        "came while it was in progress, and asked for an error then",
+        "Another execution was at work on the operation: this one asked for an error then.",
+    ),
+    "LockLost": ("found no record any more", "Its record had expired or was released: there is no answer to give."),
+}
+"""By the state in which they end: what is said of some, and of one by itself."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an owner ended."""
+
+    kind: Literal["running", "stopped", "stored", "failed", "quarantined", "passed on", "lost", "overtaken", "broken"]
+    """`lost`: there was no record any more; `overtaken`: another one had ended the operation; `broken`: by an error of
+    the machine's own."""
+    state: str
+    said: str
+    """The error, or how it was stopped."""
+    why: str
+    """Of a quarantine: why nothing is started again."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one execution did for its operation."""
+
+    role: Role
+    end: str
+    """The state in which it ended; of a refused request the error."""
+    status: str
+    """That of the record after it, where it is this execution that decided it; else empty."""
+    taken_from: str
+    """The ARN of the owner from whom it took the lock; empty where it took a free one, or none."""
+    tries_again: bool
+    """Whether it tried a failed operation again."""
+    by_recovery: bool
+    is_running: bool
+    told: Sequence[str]
+    """Sentences about one that is no owner."""
+    arn: str
+    ending: Ending
+    starts: Sequence[Start]
+    attempt: int
+    """The number of its first attempt, as the record counts."""
+    is_first: bool
+    """Whether the record began with it: nothing was started before."""
+    began_anew: bool
+    """Whether there was a record before, which had expired or was released."""
+
+
+def part_of(run: Run) -> Part:
+    states = {each.state: each for each in run.visits}
+    last = run.visits[-1].state if run.visits else ""
+    lock = states.get("AcquireLock")
+    acted = [each for each in run.visits if each.state in ("TakeNextFence", "RecordQuarantine") and _done(each)]
+    is_owner = WORK in states or bool(acted) or (lock is not None and _done(lock))
+    by_recovery = run.name.startswith(RECOVERY)
+    taken_from = next(filter(None, map(_taken_from, acted)), "")
+    tries_again = is_owner and not taken_from and lock is not None and ":failed" in _values(lock)
+    held = starts.first_lock(run)
+    fence = int(held.get("fence", 0))
+    role: Role = "owner"
+    if run.status == RUNNING and not is_owner:
+        role = "running"
+    elif last == "RequestRefused":
+        role = "refused"
+    elif "HandOver" in states or "RefuseInFullLane" in states or (by_recovery and not is_owner):
+        role = "passed on"
+    elif not is_owner:
+        role = "duplicate"
+    return Part(
+        role=role,
+        end=(run.error or last) if role == "refused" else last,
+        status=_status(states, run) if is_owner else "",
+        taken_from=taken_from,
+        tries_again=tries_again,
+        by_recovery=by_recovery,
+        is_running=run.status == RUNNING,
+        told=() if role == "owner" else tuple(_of_another(run, role, last)),
+        arn=run.arn,
+        ending=_ending(run, states, last),
+        starts=starts.starts_of(run),
+        attempt=int(held.get("attempts", 1)),
+        is_first=not taken_from and fence == 1,
+        began_anew=is_owner and not taken_from and not tries_again and fence > 1,
+    )
+
+
+def _done(visit: Visit) -> bool:
+    return visit.outcome == "succeeded"
+
+
+def _values(visit: Visit) -> Mapping[str, Any]:
+    call = members_of(visit.attempts[-1].parameters) if visit.attempts else {}
+    return call.get("ExpressionAttributeValues") or {}
+
+
+def _taken_from(visit: Visit) -> str:
+    theirs, me = (str(_values(visit).get(name, {}).get("S", "")) for name in (":theirs", ":me"))
+    return "" if theirs == me else theirs
+
+
+def _status(states: Mapping[str, Visit], run: Run) -> str:
+    decided = {"Finalize": "COMPLETED", "RecordFailure": "FAILED", "RecordQuarantine": "QUARANTINED"}
+    done = [status for state, status in decided.items() if state in states and _done(states[state])]
+    ends = {"ReturnStoredResponse": "COMPLETED", "OperationFailed": "FAILED", "NeedsAttention": "QUARANTINED"}
+    return (done or [ends.get(run.visits[-1].state, "IN_PROGRESS")])[-1]
+
+
+def error_of(cause: str | None, name: str | None = None) -> str:
+    """Name and message of an error, out of the JSON that its cause may be."""
+    told = members_of(cause)
+    said = [told.get("name") or name, told.get("message") or told.get("errorMessage") or ("" if told else cause)]
+    text = NAMED.sub("", ": ".join(str(each) for each in said if each))
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
+def _ending(run: Run, states: Mapping[str, Visit], last: str) -> Ending:
+    error = error_of(run.cause, run.error)
+    if "ReleaseLock" in states and states["ReleaseLock"].outcome != "unmet":
+        return Ending("passed on", last, error, "")
+    if run.status == RUNNING:
+        return Ending("running", last, "", "")
+    if run.status in ("ABORTED", "TIMED_OUT"):
+        how = "was stopped" if run.status == "ABORTED" else "ran out of time"
+        return Ending("stopped", last, f"{how} ({run.error})" if run.error else how, "")
+    if "RecordQuarantine" in states and _done(states["RecordQuarantine"]):
+        why = why_not_again(str(members_of(run.cause).get("name")), starts.on_crash(run), starts.starts_of(run))
+        return Ending("quarantined", last, error, why)
+    if "RecordFailure" in states and _done(states["RecordFailure"]):
+        return Ending("failed", last, error, "")
+    if "Finalize" in states and _done(states["Finalize"]):
+        return Ending("stored", last, "", "")
+    if last == "LockLost":
+        return Ending("lost", last, error, "")
+    return Ending("overtaken" if last in OF_DUPLICATES else "broken", last, error, "")
+
+
+def why_not_again(error: str, on_crash: object, starts: Sequence[Start] = ()) -> str:
+    """Empty where the message of the error says it."""
+    if starts and starts[-1].end == "answered":
+        return "its effect has happened"
+    reasons = {
+        "NeedsAttention": "it asked for a person",
+        "ResultUnreadable": "it would give the same answer",
+        "LockLostError": "nobody knows what it did",
+        "NoFunction": "",
+        "OwnerCrashed": "",
+        "Lambda.TooManyRequestsException": "Lambda has refused it for a day",
+        "AttemptsUsedUp": "",
+    }
+    if error in reasons:
+        return reasons[error]
+    return "onCrash is quarantine" if on_crash == "quarantine" else "its attempts are used up"
+
+
+def _of_another(run: Run, role: Role, last: str) -> Iterator[str]:
+    if role == "running":
+        yield "It waits for the execution that is at work on it." if last == "WaitForOwner" else "It has just begun."
+    elif role == "refused":
+        yield f"It was refused ({error_of(run.cause, run.error)})."
+    elif role == "passed on" and last == "RequestRefused":
+        yield "The fast lane handed it over to the full lane, which refuses it and keeps it."
+    elif role == "passed on":
+        by = run.name.startswith(RECOVERY)
+        yield "Recovery found nothing to do." if by else "The fast lane handed it over to the full lane."
+    elif last in OF_DUPLICATES:
+        yield OF_DUPLICATES[last][1]
+    else:
+        yield f"It ended in {last or 'no state'} ({error_of(run.cause, run.error) or run.status})."
+    if role in ("duplicate", "refused"):
+        yield "Your function did not run."
