@@ -84,6 +84,21 @@ def test_an_owner_that_died_after_the_charge_and_recovery_that_ran_it_again(clou
     )
 
 
+@LANES
+@pytest.mark.parametrize("fault", ["dies-before", "dies-after"])
+def test_an_owner_that_dies_on_purpose_is_gone_and_its_lock_stays(cloud: LocalCloud, fault: str, lane: Lane) -> None:
+    with cloud.intercept(fault_of(cloud, fault, "dying")):
+        dead = cloud.wait(cloud.start(json.dumps(charge()), "dying", lane))
+    record = cloud.record(id_of(charge())) or {}
+    assert (dead.status, dead.error, record["status"]) == ("ABORTED", "OwnerDied", "IN_PROGRESS")
+    assert record["owner"].startswith(dead.arn) and record["leaseExpiresAt"] > cloud.clock.now()
+    assert len(cloud.invocations()) == (fault == "dies-after")
+    assert story(cloud) == (
+        "The owner was stopped (OwnerDied) while your function ran (attempt 1): its effect may have happened. "
+        "When its lease is over, a sweep starts it again."
+    )
+
+
 def test_a_failure_for_good_that_duplicates_get_too(cloud: LocalCloud) -> None:
     first, duplicate = cloud.run(charge(amount=-5)), cloud.run(charge(amount=-5))
     assert "failed for good (PermanentError: " in itself(first) and "the failure is stored" in itself(first)
