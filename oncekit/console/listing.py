@@ -65,20 +65,27 @@ class Filter:
     def matches(self, listed: Operation) -> bool:
         """Whatever its status is."""
         text = self.text.lower()
-        return any(text in each.lower() for row in listed.rows for each in (row.id, row.name, row.given))
+        said = [each for row in listed.rows for each in (row.id, row.name, row.given)]
+        if listed.alone:
+            said += [str(listed.alone.get(name, "")) for name in ("id", "owner", "request")]
+        return any(text in each.lower() for each in said)
 
 
 @dataclass(frozen=True)
 class Operation:
-    """The executions of an id, the newest first; of a request without one, the one that refused it."""
+    """The executions of an id, the newest first; of a request without one, the one that refused it; or a record alone,
+    whose executions nobody knows any more."""
 
     id: str
     rows: Sequence[Row]
     record_of: Callable[[str], Known]
+    alone: Known = None
 
     @cached_property
     def record(self) -> Known:
         """Read only where it may say more than the executions do: what is open, a person may have ended."""
+        if self.alone is not None:
+            return self.alone
         is_running = any(row.part.role == "running" or row.kind == "running" for row in self.rows)
         asks = bool(self.id) and not is_running and self._status in ("IN_PROGRESS", "QUARANTINED")
         return self.record_of(self.id) if asks else None
@@ -99,6 +106,11 @@ class Operation:
         return self.id.split("#", 2)
 
     @property
+    def at(self) -> datetime.datetime:
+        """When something happened to it last."""
+        return self.rows[0].started_at if self.rows else _at(self.alone or {})
+
+    @property
     def duplicates(self) -> int:
         return sum(row.part.role == "duplicate" for row in self.rows)
 
@@ -117,11 +129,19 @@ class Listing:
     executions: int
 
 
-def listing(rows: Sequence[Row], asked: Filter, record_of: Callable[[str], Known]) -> Listing:
+def listing(
+    rows: Sequence[Row],
+    asked: Filter,
+    record_of: Callable[[str], Known],
+    alone: Sequence[Mapping[str, object]] = (),
+) -> Listing:
+    """`alone` are the records of other ids; whatever their executions did is longer ago than what is known."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.id or row.arn, []).append(row)
     every = [Operation(group[0].id, group, record_of) for group in groups.values()]
+    kept = [Operation(str(record["id"]), (), record_of, record) for record in alone]
+    every += sorted(kept, key=lambda each: each.at, reverse=True)
     found = [each for each in every if asked.matches(each)]
     matching = [each for each in found if asked.status in ("", each.status)]
     counts = Counter(each.status for each in found)
@@ -132,6 +152,24 @@ def listing(rows: Sequence[Row], asked: Filter, record_of: Callable[[str], Known
         total=len(every),
         executions=len(rows),
     )
+
+
+def is_whole(record: Mapping[str, object]) -> bool:
+    """Whether a record is in the form that Once writes: a function with steps may have written any other."""
+    types = {"status": str, "owner": str, "fence": int, "attempts": int, "acquiredAt": str}
+    if record.get("status") == "IN_PROGRESS":
+        types["leaseExpiresAt"] = int
+    has_all = all(isinstance(record.get(name), type) for name, type in types.items())
+    return has_all and str(record["id"]).count("#") >= 2 and isinstance(record.get("error", {}), Mapping)
+
+
+def _at(record: Mapping[str, object]) -> datetime.datetime:
+    """When a record was written last, as far as it says."""
+    try:
+        told = datetime.datetime.fromisoformat(str(record.get("finishedAt") or record.get("acquiredAt")))
+    except ValueError:
+        told = datetime.datetime.min
+    return told if told.tzinfo else told.replace(tzinfo=datetime.UTC)
 
 
 def status_of(record: Mapping[str, object]) -> str:

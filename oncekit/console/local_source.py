@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from oncekit.console.drawing.graph import Definition
 from oncekit.console.here import run_here
 from oncekit.console.json_text import members_of
-from oncekit.console.listing import Row
+from oncekit.console.listing import Row, is_whole
 from oncekit.console.parts import part_of
 from oncekit.console.requests import id_of
 from oncekit.console.run import RUNNING, Run
@@ -134,6 +134,10 @@ class LocalSource:
 
     def record(self, id: str) -> Mapping[str, Any] | None:
         return self._cloud.record(id)
+
+    def records(self, besides: Container[str]) -> list[Mapping[str, Any]]:
+        """Those of other ids, whose executions nobody knows any more: kept over a restart, or older ones."""
+        return [record for record in self._cloud.records(besides) if is_whole(record)]
 
     def result(self, id: str) -> str:
         """A result that is kept apart from its record. Raises Unknown."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.lanes import FULL, MACHINES, Lane
-from oncekit.local.moto_resources import has_item_with
+from oncekit.local.moto_resources import has_item_with, items_of
 from oncekit.local.objects import keys_below
 from oncekit.local.resources import STACK
 from oncekit.operation_functions import LIVE, OperationFunctions
@@ -139,6 +139,10 @@ class LocalCloud(Cloud):
             TableName=self.once.outputs["TableName"], Key={"id": {"S": id}}, ConsistentRead=True
         )
         return plain_item(answer["Item"]) if "Item" in answer else None
+
+    def records(self, besides: Container[str] = ()) -> list[dict[str, Any]]:
+        """The records, but for those of these ids."""
+        return [plain_item(item) for item in items_of(self.once.outputs["TableName"], besides)]
 
     def rejected(self) -> list[dict[str, Any]]:
         """The refused requests that are kept, each with its reason, oldest first."""

@@ -12,6 +12,7 @@ import pytest
 from scenario import charge, dies
 from visitor import Visitor, record_at, run_at
 
+from oncekit.cli.here.console import LocalActions
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
 from oncekit.local import LocalCloud
@@ -19,6 +20,7 @@ from oncekit.local.faults import before, fails
 
 ID = "acme#charge-payment#order-1"
 ASKED = "acme#ask-somebody#order-1"
+ASKED_2 = "acme#ask-somebody#order-2"
 LEASE_AND_SWEEP_S = 160
 BAD = charge("bad") | {"onCrash": "never"}
 
@@ -107,6 +109,46 @@ def test_what_a_person_decided_is_in_the_list(cloud: LocalCloud, visitor: Visito
     assert listed(page) == [("RELEASED", "order-1")] and 'class="badge" hidden' in page
 
 
+@pytest.fixture
+def after_a_restart(cloud: LocalCloud, actions: LocalActions) -> Iterator[Visitor]:
+    """Somebody at a page whose cloud has records, and executions of none of them."""
+    cloud.run(charge())
+    cloud.clock.advance(1)  # type: ignore[attr-defined]
+    cloud.run(asking("order-2"), lane="fast")
+    cloud.executions.forget()
+    source = LocalSource(cloud)
+    with source.watching():
+        yield Visitor(source, actions)
+
+
+def test_records_are_listed_whose_executions_nobody_knows_any_more(cloud: LocalCloud, after_a_restart: Visitor) -> None:
+    visitor = after_a_restart
+    page = visitor.get("/").text
+    assert listed(page) == [("QUARANTINED", "order-2"), ("COMPLETED", "order-1")]
+    assert "Your function was started once, and its answer is stored." in page
+    assert 'Quarantined <b data-count="QUARANTINED">1</b>' in page
+    assert [key for _, key in listed(visitor.get("/?text=order-2").text)] == ["order-2"]
+    assert [key for _, key in listed(visitor.get("/?status=COMPLETED").text)] == ["order-1"]
+    assert "Your function was started once, and its effect may" in visitor.get(record_at(ASKED_2)).text
+    cloud.run(charge())
+    assert "1 duplicate got the stored answer" in rows_of(visitor.get("/").text)[0]
+    assert len(rows_of(visitor.get("/").text)) == 2
+
+
+def test_a_kept_operation_is_decided_on_its_page(cloud: LocalCloud, after_a_restart: Visitor) -> None:
+    assert after_a_restart.post(record_at(ASKED_2).replace("/record/", "/act/retry/"), {}).status_code == 303
+    cloud.settle()
+    assert "A person had it started again: your function may have run before." in after_a_restart.get("/").text
+
+
+def test_a_record_that_once_has_not_written_is_not_listed(cloud: LocalCloud, visitor: Visitor) -> None:
+    for id, more in (("a#b#c", {"attempts": {"S": "many"}}), ("no id", {}), ("a#b#d", {"error": {"S": "text"}})):
+        item = {"id": {"S": id}, "status": {"S": "FAILED"}, "fence": {"N": "1"}, "owner": {"S": "x"}}
+        whole = item | {"attempts": {"N": "1"}, "acquiredAt": {"S": "2026-01-01T00:00:00Z"}} | more
+        cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=whole)
+    assert "No request has come yet" in visitor.get("/").text
+
+
 # ---- runs ----
 
 
@@ -152,7 +194,8 @@ def test_only_the_newest_executions_are_kept(
         monkeypatch.setattr(f"oncekit.console.{module}.KEPT", 2)
     first, *_ = (cloud.run(charge(key)) for key in ("order-1", "order-2", "order-3"))
     page = visitor.get("/").text
-    assert [key for _, key in listed(page)] == ["order-3", "order-2"] and "The newest 2 executions are kept" in page
+    assert [key for _, key in listed(page)] == ["order-3", "order-2", "order-1"]
+    assert "The newest 2 executions are kept" in page
     assert visitor.get(run_at(first.arn)).status_code == 404
     assert "Your function was started once" in visitor.get(record_at(ID)).text
 

@@ -19,7 +19,9 @@ from oncekit.console.summary import of_one, summary
 
 def requests(console: Console, request: Request) -> Response:
     asked = Filter.of(request.args)
-    found = listing(console.source.rows(), asked, console.source.record)
+    rows = console.source.rows()
+    alone = console.source.records({row.id for row in rows})
+    found = listing(rows, asked, console.source.record, alone)
     words: dict[str, Any] = {"statuses": STATUSES, "kinds": KINDS, "kept": KEPT, "now": console.source.now()}
     return console.page("requests.html", "requests", asked=asked, listing=found, **words)
 
