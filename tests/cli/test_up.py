@@ -149,13 +149,18 @@ def test_an_interrupt_while_up_still_starts_ends_it(number: signal.Signals, monk
     assert done.code == 130 and "Traceback" not in done.err
 
 
-def test_data_and_access_key_are_there_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_and_keys_and_what_the_page_lists_are_there_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     large = {"operation": "build-report", "idempotencyKey": "k", "payload": {"bytes": 9000}}
-    given = []
+    given, pages, listed = [], [], []
     for outcome in ("EXECUTED", "REPLAYED"):
         with once_up(ROOT, tmp_path, "--data", str(tmp_path / "data")) as up:
             given.append({name: up.given[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")})
+            page = up.lines[-1].removeprefix("Watch it in a browser: ")
+            pages.append(page.partition("?key=")[2])
+            listed.append("default#build-report#k" in requests.get(page, timeout=20).text)
             *_, machine = next(line for line in up.lines if "  full lane" in line).split()
             send(up.given, machine, large)
             up.wait_for(f"{outcome}  default#build-report#k  ")
@@ -166,7 +171,7 @@ def test_data_and_access_key_are_there_after_a_restart(tmp_path: Path, monkeypat
             beside = [*COMMAND, "--data", str(tmp_path / "data"), "--template", str(ROOT / "template.yaml")]
             done = subprocess.run(beside, capture_output=True, text=True, timeout=30, check=False)
             assert done.returncode == 2 and "another `once up` keeps its data in" in done.stderr
-    assert given[0] == given[1]
+    assert given[0] == given[1] and pages[0] == pages[1] and listed == [False, True]
     assert stat.S_IMODE((tmp_path / "data" / FILE).stat().st_mode) == 0o600
 
 

@@ -33,7 +33,7 @@ MOST_REFUSED = 100
 
 
 @contextmanager
-def console_of(cloud: LocalCloud, folder: Path, port: int) -> Iterator[str]:
+def console_of(cloud: LocalCloud, folder: Path, port: int, key: str) -> Iterator[str]:
     """Serve the console while this is open; its address, with the key to it. `folder` has `events/`."""
     from oncekit.console.local_source import LocalSource
     from oncekit.console.server.app import ConsoleServer
@@ -41,7 +41,7 @@ def console_of(cloud: LocalCloud, folder: Path, port: int) -> Iterator[str]:
     source, actions = LocalSource(cloud), LocalActions(cloud, folder)
     with source.watching():
         with clear_errors():
-            server = ConsoleServer(source, actions, port)
+            server = ConsoleServer(source, actions, port, key)
         try:
             yield server.address
         finally:

@@ -1,4 +1,5 @@
-"""What `once up --data DIR` keeps over a restart: the items of tables, the objects of buckets, and the access key.
+"""What `once up --data DIR` keeps over a restart: the items of tables, the objects of buckets, the access key, and the
+key to the page.
 
 Executions and messages are not kept. So a record that was in progress has an owner that is gone: the sweep continues it
 when its lease is over, as on AWS.
@@ -29,14 +30,18 @@ Kept = dict[str, Any]
 
 
 def kept_in(folder: Path | None) -> Kept:
-    """What is kept in a folder; where there is nothing, a new access key. Raises Problem."""
+    """What is kept in a folder; where there is nothing, new keys. Raises Problem."""
+    from oncekit.console.server.guard import new_key
+
     key = AccessKey()
-    nothing: Kept = {"accessKey": {"id": key.id, "secret": key.secret}, "tables": {}, "buckets": {}}
+    keys = {"accessKey": {"id": key.id, "secret": key.secret}, "pageKey": new_key()}
+    nothing: Kept = {**keys, "tables": {}, "buckets": {}}
     if folder is None or not os.path.lexists(file := folder / FILE):
         return nothing
     try:
         kept: Kept = json.loads(_own(file), object_hook=_with_bytes)
         assert all(isinstance(each, dict) for each in (kept["accessKey"], kept["tables"], kept["buckets"]))
+        assert isinstance(kept["pageKey"], str) and kept["pageKey"], "it has no pageKey"
         AccessKey(**kept["accessKey"])
     except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
         raise Problem(
@@ -63,7 +68,7 @@ def _own(file: Path) -> str:
 def keeping(cloud: LocalCloud, folder: Path | None, kept: Kept) -> Iterator[None]:
     """Puts what is kept into the cloud, and at the end writes what is in it then; what has no place stays in the file.
 
-    The file is its user's alone: it has the access key.
+    The file is its user's alone: it has the keys.
     """
     if folder is None:
         yield

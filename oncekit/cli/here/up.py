@@ -53,7 +53,7 @@ ConsolePort = Annotated[
 
 Data = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", file_okay=False, help="Keep tables, buckets and the access key here over a restart."),
+    typer.Option(metavar="DIR", file_okay=False, help="Keep tables, buckets and the keys here over a restart."),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
 
@@ -77,8 +77,9 @@ def up(
     key is random in each run; calls without it, from a program or a web page, are refused.
     It listens on 127.0.0.1 only.
 
-    With --data, what tables and buckets contain when it ends is there again at the next start, under the same key.
-    Executions and messages are not: recovery continues the operations that were in progress.
+    With --data, what tables and buckets contain when it ends is there again at the next start, under the same access
+    key, and the page has the same key in its address. Executions and messages are not: the page lists the records, and
+    recovery continues the operations that were in progress.
     """
     path, parameters = find_template(template).resolve(), values_of(parameter)
     stopping, is_up = threading.Event(), threading.Event()
@@ -103,7 +104,7 @@ def up(
         news.follow(cloud)
         with (
             keeping(cloud, data, kept),
-            console_of(cloud, path.parent, console_port) as console,
+            console_of(cloud, path.parent, console_port, kept["pageKey"]) as console,
             watching(news.ended),
             kept_while_up(path, cloud.environment),
         ):

@@ -14,7 +14,7 @@ from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource, Unknown
 from oncekit.console.server import doing, live, records, runs
 from oncekit.console.server.frame import HEADERS, Console, elsewhere, file, plain
-from oncekit.console.server.guard import Guard
+from oncekit.console.server.guard import Guard, new_key
 from oncekit.local.loopback import Loopback
 
 if TYPE_CHECKING:
@@ -51,11 +51,12 @@ ADDRESSES = Map(
 
 
 class ConsoleServer:
-    """Serves the console from now until it is closed. Port 0 lets the system choose. Raises PortInUseError."""
+    """Serves the console from now until it is closed. Port 0 lets the system choose; without a key it makes a new one.
+    Raises PortInUseError."""
 
-    def __init__(self, source: LocalSource, actions: Actions, port: int = 0) -> None:
+    def __init__(self, source: LocalSource, actions: Actions, port: int = 0, key: str | None = None) -> None:
         self._server = Loopback(port)
-        self.guard = Guard(self._server.port)
+        self.guard = Guard(self._server.port, key or new_key())
         self.origin = self._server.url
         self._server.open(application(source, actions, self.guard))
 

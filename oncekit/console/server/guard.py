@@ -17,12 +17,16 @@ from werkzeug.wrappers import Request
 from oncekit.local.request_rules import foreign_host
 
 
+def new_key() -> str:
+    return secrets.token_urlsafe(24)
+
+
 @dataclass(frozen=True)
 class Guard:
     """The key of one server, and what it opens."""
 
     port: int
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    key: str = field(default_factory=new_key, repr=False)
 
     @property
     def cookie(self) -> str:
