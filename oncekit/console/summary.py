@@ -132,7 +132,9 @@ def _open(record: Mapping[str, Any], owners: Sequence[Part], now: datetime.datet
         if float(record["leaseExpiresAt"]) <= now.timestamp():
             yield "Its lease is over: the next sweep looks after it."
         elif owners and not owners[-1].is_running:
-            yield "When its lease is over, a sweep starts it again."
+            is_for_a_person = record.get("onCrash") == "quarantine"
+            then = "quarantines it, and does not start it again: onCrash is quarantine" if is_for_a_person else ""
+            yield f"When its lease is over, a sweep {then or 'starts it again'}."
 
 
 def _error(record: Mapping[str, Any]) -> str:

@@ -99,6 +99,17 @@ def test_an_owner_that_dies_on_purpose_is_gone_and_its_lock_stays(cloud: LocalCl
     )
 
 
+@LANES
+def test_a_dead_owner_that_only_a_person_may_replace_is_said_to_be_quarantined_next(
+    cloud: LocalCloud, lane: Lane
+) -> None:
+    with cloud.intercept(fault_of(cloud, "dies-after", "dying")):
+        cloud.wait(cloud.start(json.dumps(charge(onCrash="quarantine")), "dying", lane))
+    assert story(cloud).endswith(
+        "When its lease is over, a sweep quarantines it, and does not start it again: onCrash is quarantine."
+    )
+
+
 def test_a_failure_for_good_that_duplicates_get_too(cloud: LocalCloud) -> None:
     first, duplicate = cloud.run(charge(amount=-5)), cloud.run(charge(amount=-5))
     assert "failed for good (PermanentError: " in itself(first) and "the failure is stored" in itself(first)
