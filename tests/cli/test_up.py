@@ -194,7 +194,8 @@ def test_a_file_that_up_has_not_written_is_said(tmp_path: Path) -> None:
 
 def test_an_access_key_that_others_may_know_is_not_taken(tmp_path: Path) -> None:
     """A folder that came with somebody's repository has a key that this person knows."""
-    (brought := tmp_path / FILE).write_text('{"accessKey": {"id": "a", "secret": "b"}, "tables": {}, "buckets": {}}')
+    keys = '"accessKey": {"id": "a", "secret": "b"}, "pageKey": "c"'
+    (brought := tmp_path / FILE).write_text(f'{{{keys}, "tables": {{}}, "buckets": {{}}}}')
     brought.chmod(0o644)
     with pytest.raises(Problem, match=f"{FILE} .*others may read it"):
         kept_in(tmp_path)

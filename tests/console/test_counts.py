@@ -68,7 +68,8 @@ def test_what_is_told_counts_as_many_starts_as_there_were_or_says_may(
     cloud.clock.advance(A_LEASE)  # type: ignore[attr-defined]
     cloud.wait(cloud.start_machine(cloud.outputs["RecoveryStateMachineArn"], "{}", "sweep"))
     cloud.settle()
-    is_for_a_person = on_crash == "quarantine" and fault not in NEVER_QUARANTINED
+    is_left = fault == "lost-lock" and lane == "fast"  # under it another run of this execution may be at work
+    is_for_a_person = on_crash == "quarantine" and (is_left or fault not in NEVER_QUARANTINED)
     assert (cloud.record(ID) or {})["status"] == ("QUARANTINED" if is_for_a_person else "COMPLETED")
     act(LocalActions(cloud, Path()), lambda: cloud.run(request, lane=lane))
     cloud.settle()

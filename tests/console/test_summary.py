@@ -198,7 +198,6 @@ NO_ANSWER = {
     "the connection broke": answer_lost(state=WORK, nth=0),
     "it was killed": ends_with("Runtime.ExitError"),
     "its time was over": ends_with("Sandbox.Timedout"),
-    "its answer is no JSON": ends_with("Runtime.MarshalError"),
 }
 
 
@@ -219,6 +218,18 @@ def test_a_lost_answer_says_that_the_effect_may_have_happened_and_why_it_ended_t
     alone = summary([], cloud.record(id_of(charge())))
     assert alone.startswith("Your function was started once, and its effect may have happened. It was quarantined (")
     assert alone.endswith(because)
+
+
+@LANES
+def test_an_answer_that_cannot_be_kept_says_why_its_function_is_not_started_again(
+    cloud: LocalCloud, lane: Lane
+) -> None:
+    with cloud.intercept(ends_with("Runtime.MarshalError")):
+        cloud.run(charge(), lane=lane)
+    told = story(cloud)
+    assert told.startswith("Your function was started once") and "its effect may have happened" in told
+    assert "(ResultUnreadable: " in told and "return JSON: " in told
+    assert "not started again, since it would give the same answer." in told
 
 
 def test_attempts_that_are_used_up_say_so(cloud: LocalCloud) -> None:

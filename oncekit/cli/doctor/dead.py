@@ -16,8 +16,9 @@ from oncekit.cli.deployed.executions import where_its_path_is
 from oncekit.cli.deployed.records import is_there
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.doctor.finding import Finding, Patient
+from oncekit.console.parts import RECOVERY
 from oncekit.console.requests import id_in
-from oncekit.console.summary import RECOVERY, WORK
+from oncekit.console.starts import WORK
 from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
 
 DAYS = 7
