@@ -79,7 +79,7 @@ class Machine:
         self.states: dict[str, Any] = definition["States"]
         self._start: str = definition["StartAt"]
         self._live = _liveness(self.states)
-        self.enter: Callable[[str, str], Next] = functools.cache(self._enter)
+        self.enter: Callable[..., Next] = functools.cache(self._enter)
         self.call: Callable[[str, str, str, str], str] = functools.cache(self._call)
         self.succeed: Callable[[str, str, str, str, str], Next] = functools.cache(self._succeed)
         self.fail: Callable[[str, str, str, str, str, str], Next] = functools.cache(self._fail)
@@ -99,9 +99,10 @@ class Machine:
     def catches(self, position: str, error: str) -> bool:
         return any(is_named(set(catcher["ErrorEquals"]), error) for catcher in self.states[position].get("Catch", ()))
 
-    def _enter(self, me: str, execution_input: str) -> Next:
-        """The first call of an execution or a branch; `execution_input` is JSON text."""
-        return self._settle(self._start, {_INPUT: json.loads(execution_input)}, me, execution_input)
+    def _enter(self, me: str, execution_input: str, around: str = "{}") -> Next:
+        """The first call of an execution, or of a branch that has variables `around` it; both are JSON text."""
+        known = {_INPUT: json.loads(execution_input), **json.loads(around)}
+        return self._settle(self._start, known, me, execution_input)
 
     def _call(self, position: str, variables: str, me: str, execution_input: str) -> str:
         """The Task's arguments as JSON."""

@@ -197,7 +197,9 @@ class Rules:
         overdue = is_open(world.record) and number(item, "leaseExpiresAt") < NOW
         busy = len(world.sweeps) + sum(each.is_recovery and each.is_running for each in world.executions)
         if overdue and (not busy or (busy == 1 and world.budget.buckets)):
-            step = self.sweep.enter("sweep", as_json(text(item, "id")))
+            # A sweep looks at small requests first, and then at large ones: each is of one kind.
+            kind = as_json({"kind": "LARGE" if "requestRef" in item else "SMALL"})
+            step = self.sweep.enter("sweep", as_json(text(item, "id")), kind)
             assert isinstance(step, At)
             begun = Sweep(step.position, step.variables, bool(busy))
             poorer = world.spend("buckets") if busy else world

@@ -33,8 +33,9 @@ JOINED = "the other lane"
 """Before a call a duplicate comes by the other lane, and goes as far as it can."""
 POINT_FAULTS = ("function dies", "connection breaks", "connection broken", "hangs")
 UNTOUCHED = (
-    *("BeginShard", "FindOverdue", "RecoverOperations", "IsShardSwept", "ShardSwept", "CountShard"),
-    *("CountOpen", "CountRejected", "AreAllCounted", "PublishMetrics", "WasEverythingDone", "RecoveryDone"),
+    *("BeginShard", "FindOverdue", "RecoverOperations", "IsThereTime", "LeftForLater", "IsShardSwept", "ShardSwept"),
+    *("IsTimeToCount", "CountShard", "NotCounted", "CountOpen", "CountRejected", "AreAllCounted"),
+    *("PublishMetrics", "WasEverythingDone", "RecoveryDone"),
 )
 """States of a sweep that look at all there is, or write nothing that anybody reads."""
 
