@@ -36,6 +36,12 @@ def test_no_data_is_an_alarm_only_where_sweeps_would_publish_some(alarms: Resour
     assert rings == ["OverdueOperationsAlarm"]
 
 
+def test_a_sweep_that_failed_once_rings_nobody_and_sweeps_that_go_on_failing_do(alarms: Resources) -> None:
+    """The next sweep, a minute later, tries again what could not be done."""
+    alarm = alarms["RecoveryFailingAlarm"]
+    assert 1 <= alarm["Threshold"] < alarm["Period"] / 60 - 1
+
+
 def metrics(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     """The metrics that it watches, each of which AWS bills."""
     inner = [each["MetricStat"]["Metric"] for each in alarm.get("Metrics", ()) if "MetricStat" in each]

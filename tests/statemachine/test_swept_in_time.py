@@ -1,0 +1,250 @@
+"""A sweep reaches what can be started behind what cannot, and publishes its counts, whatever hangs."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from latches import Latches
+from scenario import id_of, record_of, scripted
+
+from oncekit.gate.machine import Machine
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.client_errors import client_error
+from oncekit.local.deploy import rendered_definitions
+from oncekit.local.engine.service_calls import Call, Interceptor
+
+Recover = Callable[[], Execution]
+Proceed = Callable[[], dict[str, Any]]
+SHARD = "7"
+MINUTE = 60
+
+
+@pytest.fixture(autouse=True)
+def invariants() -> None:
+    """Not held here: records are written by hand, as a function with steps could write them."""
+
+
+@pytest.fixture(scope="module")
+def definition() -> dict[str, Any]:
+    return rendered_definitions(Path(__file__).parents[2] / "template.yaml")["recovery"]
+
+
+@pytest.fixture(scope="module")
+def timeouts(definition: dict[str, Any]) -> dict[str, float]:
+    """How long each call of a sweep may take."""
+    return {task.name: task.raw["TimeoutSeconds"] for task in Machine("recovery", definition, "EXPRESS").tasks()}
+
+
+_keys = (f"key-{n}" for n in itertools.count())
+
+
+def in_shard() -> Iterator[dict[str, Any]]:
+    """Requests whose records are in one shard of the index."""
+    for key in _keys:
+        request = scripted({"return": 1}, key=key)
+        if hashlib.sha256(id_of(request).encode()).hexdigest()[0] == SHARD:
+            yield request
+
+
+def left_open(cloud: LocalCloud, request: dict[str, Any], overdue: int, *, is_large: bool = False, **more: Any) -> None:
+    """A record whose owner, in the fast lane, has died; its lease is over for so many seconds."""
+    hashed = hashlib.sha256(id_of(request).encode()).hexdigest()
+    ref = {"bucket": {"S": cloud.outputs["ResponseBucketName"]}, "key": {"S": f"requests/default/{hashed}/x.json"}}
+    kept = {"tenant": "default", **request}
+    item = {
+        "id": {"S": id_of(request)},
+        "status": {"S": "IN_PROGRESS"},
+        "owner": {"S": "arn:aws:states:eu-west-1:123456789012:express:once-FastStateMachine:x:x:n"},
+        "fence": {"N": "1"},
+        "attempts": {"N": "1"},
+        "fingerprint": {"S": "0" * 64},
+        "onCrash": {"S": "retry"},
+        "acquiredAt": {"S": "2026-01-01T00:00:00.000Z"},
+        "leaseExpiresAt": {"N": str(int(cloud.clock.now()) - overdue)},
+        "openShard": {"S": f"IN_PROGRESS#{hashed[0]}"},
+        **({"requestRef": {"M": ref}} if is_large else {"request": {"S": json.dumps(kept)}}),
+        **more,
+    }
+    cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=item)
+
+
+class Sweeps:
+    """What sweeps start and publish, while some of their calls go wrong."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self.cloud = cloud
+        self.started: list[str] = []
+        """Keys of requests."""
+        self.published: list[dict[str, float]] = []
+
+    def __call__(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if call.state == "StartRecovery":
+            self.started.append(json.loads(call.parameters["input"])["idempotencyKey"])
+            return {"executionArn": "started", "startDate": 0}
+        if call.action == "put_metric_data":
+            self.published.append({each["MetricName"]: each["Value"] for each in call.parameters["MetricData"]})
+        return proceed()
+
+    def slowly(self, seconds: Callable[[Call], float], error: Callable[[Call], Exception | None]) -> Interceptor:
+        """Each call takes so many seconds, and may end in an error."""
+
+        def strike(call: Call, proceed: Proceed) -> dict[str, Any]:
+            self.cloud.clock.sleep(seconds(call))
+            if failed := error(call):
+                raise failed
+            return proceed()
+
+        return strike
+
+
+@pytest.fixture
+def sweeps(cloud: LocalCloud, latches: Latches) -> Sweeps:
+    return Sweeps(cloud)
+
+
+def at_minute(cloud: LocalCloud, parity: int) -> None:
+    """Move on to the next even minute, or the next odd one."""
+    now = cloud.clock.now()
+    wanted = (now // MINUTE + 1) * MINUTE
+    wanted += MINUTE if wanted // MINUTE % 2 != parity else 0
+    cloud.clock.advance(wanted - now)  # type: ignore[attr-defined]  # the clock of tests is virtual
+
+
+def refused(call: Call) -> Exception:
+    return client_error("AccessDenied", "AccessDenied", call.action, 403)
+
+
+# ---- behind what cannot be started ----
+
+
+@pytest.mark.parametrize(("count", "seconds", "error"), [(20, 10, TimeoutError), (200, 0.05, None)])
+def test_large_requests_that_cannot_be_read_hold_up_no_small_ones(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, count: int, seconds: float, error: type[Exception] | None
+) -> None:
+    requests = in_shard()
+    for n, request in enumerate(itertools.islice(requests, count)):
+        left_open(cloud, request, 1000 - n, is_large=True)
+    left_open(cloud, small := next(requests), 5)
+    at_minute(cloud, 0)
+    slow = sweeps.slowly(
+        lambda call: seconds if call.state == "ReadKeptRequest" else 0,
+        lambda call: (error() if error else refused(call)) if call.state == "ReadKeptRequest" else None,
+    )
+    with cloud.intercept(slow, sweeps):
+        recover()
+    assert sweeps.started == [small["idempotencyKey"]] and len(sweeps.published) == 1
+
+
+@pytest.mark.parametrize("is_oldest", [False, True])
+def test_more_bad_records_than_a_sweep_can_try_hold_up_a_request_for_one_sweep_only(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, timeouts: dict[str, float], *, is_oldest: bool
+) -> None:
+    """Each is as slow as a call may be, so that few are more than a sweep has time for."""
+    requests = in_shard()
+    bad = {request["idempotencyKey"] for request in itertools.islice(requests, 41) if not left_open(cloud, request, 90)}
+    left_open(cloud, good := next(requests), 1000 if is_oldest else 5)
+
+    def is_bad(call: Call) -> bool:
+        return call.state == "StartRecovery" and json.loads(call.parameters["input"])["idempotencyKey"] in bad
+
+    slow = sweeps.slowly(
+        lambda call: timeouts[call.state] if is_bad(call) else 0, lambda call: refused(call) if is_bad(call) else None
+    )
+    with cloud.intercept(slow, sweeps):
+        for parity in (0, 1):
+            at_minute(cloud, parity)
+            recover()
+    assert sweeps.started == [good["idempotencyKey"]]
+
+
+def test_small_requests_that_cannot_be_started_leave_time_for_large_ones(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, timeouts: dict[str, float]
+) -> None:
+    requests = in_shard()
+    small = {
+        request["idempotencyKey"] for request in itertools.islice(requests, 41) if not left_open(cloud, request, 90)
+    }
+    left_open(cloud, large := next(requests), 5, is_large=True)
+    body = json.dumps({**large, "tenant": "default"})
+    key = record_of(cloud, large)["requestRef"]["key"]
+    cloud.client("s3").put_object(Bucket=cloud.outputs["ResponseBucketName"], Key=key, Body=body)
+
+    def is_small(call: Call) -> bool:
+        return call.state == "StartRecovery" and json.loads(call.parameters["input"])["idempotencyKey"] in small
+
+    slow = sweeps.slowly(
+        lambda call: timeouts[call.state] if is_small(call) else 0,
+        lambda call: TimeoutError() if is_small(call) else None,
+    )
+    at_minute(cloud, 0)
+    with cloud.intercept(slow, sweeps):
+        recover()
+    assert sweeps.started == [large["idempotencyKey"]]
+
+
+# ---- within its time ----
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("hangs", [True, False])
+def test_a_sweep_publishes_and_ends_in_its_time_whatever_hangs(
+    cloud: LocalCloud,
+    sweeps: Sweeps,
+    recover: Recover,
+    definition: dict[str, Any],
+    timeouts: dict[str, float],
+    *,
+    hangs: bool,
+    is_large: bool,
+) -> None:
+    """Or each call answers only just in time, and refused requests come in pages without an end."""
+    for n, request in enumerate(itertools.islice(in_shard(), 61)):
+        left_open(cloud, request, 1000 - n, is_large=is_large)
+
+    def endless(call: Call, proceed: Proceed) -> dict[str, Any]:
+        answer = proceed()
+        is_page = call.state == "CountRejected"
+        return answer | {"IsTruncated": True, "NextContinuationToken": "more"} if is_page else answer
+
+    def hanging(call: Call) -> Exception | None:
+        # Else nothing would be found that hangs behind it.
+        is_found = call.state in ("FindOverdue", "ReadOpenRecord", "PublishMetrics")
+        return TimeoutError() if hangs and not is_found else None
+
+    slow = sweeps.slowly(
+        lambda call: 0 if call.state == "PublishMetrics" else timeouts[call.state] - 0.1,
+        hanging,
+    )
+    began = cloud.clock.now()
+    with cloud.intercept(slow, sweeps, endless):
+        recover()
+    assert len(sweeps.published) == 1
+    assert cloud.clock.now() - began < definition["TimeoutSeconds"]
+
+
+@pytest.mark.parametrize(
+    ("state", "unknown"),
+    [
+        ("CountShard", {"OpenOperations", "OverdueOperations", "QuarantinedOperations"}),
+        ("CountRejected", {"RejectedRequests"}),
+    ],
+)
+def test_a_number_that_could_not_be_counted_is_not_published_and_all_others_are(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, state: str, unknown: set[str]
+) -> None:
+    """0 would end an alarm."""
+    with cloud.intercept(sweeps):
+        recover()
+    with cloud.intercept(
+        sweeps.slowly(lambda _: 0, lambda call: refused(call) if call.state == state else None), sweeps
+    ):
+        swept = recover()
+    before, after = sweeps.published
+    assert set(before) - set(after) == unknown
+    assert swept.error == "RecoveryIncomplete"
