@@ -2,4 +2,5 @@
 
 cost/    the cost of each path, counted from real runs
 scale.py requests a second by AWS's published quotas
+deaths.py how long it takes until many owners that died at once are followed, simulated
 """

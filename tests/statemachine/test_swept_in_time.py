@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from latches import Latches
-from scenario import id_of, record_of, scripted
+from scenario import id_of, operations, record_of, scripted
 
 from oncekit.gate.machine import Machine
 from oncekit.local import Execution, LocalCloud
@@ -248,3 +249,54 @@ def test_a_number_that_could_not_be_counted_is_not_published_and_all_others_are(
     before, after = sweeps.published
     assert set(before) - set(after) == unknown
     assert swept.error == "RecoveryIncomplete"
+
+
+# ---- many deaths at once ----
+
+
+class Describing:
+    """DescribeExecution of owners that have died, throttled as AWS does it: so many at once, so many a second."""
+
+    def __init__(self, cloud: LocalCloud, burst: float, rate: float) -> None:
+        self._cloud, self._left, self._burst, self._rate = cloud, burst, burst, rate
+        self._at, self._lock = cloud.clock.now(), threading.Lock()
+
+    def __call__(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if call.state != "CheckOwner":
+            return proceed()
+        with self._lock:
+            now = self._cloud.clock.now()
+            self._left, self._at = min(self._burst, self._left + (now - self._at) * self._rate), now
+            if self._left < 1:
+                raise client_error("ThrottlingException", "Rate exceeded", call.action, 400)
+            self._left -= 1
+        return {
+            "executionArn": call.parameters["executionArn"],
+            "status": "ABORTED",
+            "stateMachineArn": "x",
+            "startDate": 0,
+        }
+
+
+def test_many_deaths_in_the_full_lane_are_recovered_about_as_fast_as_aws_tells_of_them(
+    cloud: LocalCloud,
+    latches: Latches,
+    recover: Recover,
+) -> None:
+    """A tenth of AWS's quota, and deaths that take it 80 seconds, asked by executions that all start at once."""
+    sample = scripted({"return": 1}, key="sample")
+    owner = cloud.run(sample).arn.rpartition(":")[0]
+    fingerprint = record_of(cloud, sample)["fingerprint"]
+    requests = [scripted({"return": 1}, key=f"mass-{n}") for n in range(150)]
+    for n, request in enumerate(requests):
+        left_open(cloud, request, 100, owner={"S": f"{owner}:dead-{n}"}, fingerprint={"S": fingerprint})
+    began = cloud.clock.now()
+    with cloud.intercept(Describing(cloud, 30, 1.5)):
+        for minute in range(1, 30):
+            recover()
+            for each in operations(cloud):
+                cloud.wait(each.arn)
+            if all(record_of(cloud, request)["status"] == "COMPLETED" for request in requests):
+                break
+            cloud.clock.advance(max(0.0, began + minute * MINUTE - cloud.clock.now()))  # type: ignore[attr-defined]
+    assert cloud.clock.now() - began <= 3 * (150 - 30) / 1.5
