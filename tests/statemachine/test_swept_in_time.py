@@ -189,6 +189,25 @@ def test_small_requests_that_cannot_be_started_leave_time_for_large_ones(
     assert sweeps.started == [large["idempotencyKey"]]
 
 
+@pytest.mark.parametrize("fence", ["", "-1", "1.5"])
+def test_a_record_that_a_function_forged_starts_no_request_as_a_new_one(
+    cloud: LocalCloud, latches: Latches, recover: Recover, fence: str
+) -> None:
+    """A name that is not a recovery's would let it take a free lock: of any operation, for any tenant."""
+    forged, another = itertools.islice(in_shard(), 2)
+    left_open(cloud, forged, 5)
+    table, key = cloud.outputs["TableName"], {"id": {"S": id_of(forged)}}
+    item = cloud.client("dynamodb").get_item(TableName=table, Key=key)["Item"]
+    item["request"] = {"S": json.dumps({**another, "tenant": "another"})}
+    item["fence"] = {"N": fence}
+    if not fence:
+        del item["fence"]
+    cloud.client("dynamodb").put_item(TableName=table, Item=item)
+    swept = recover()
+    assert (latches.starts(), cloud.record(f"another#scripted#{another['idempotencyKey']}")) == (0, None)
+    assert swept.error == "RecoveryIncomplete"
+
+
 # ---- within its time ----
 
 
