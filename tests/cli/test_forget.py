@@ -9,6 +9,8 @@ import pytest
 from botocore.exceptions import ClientError
 from operating import ID, Operator
 
+from oncekit.local.faults import before
+
 FORGET = ("release", ID, "--forget", "--yes")
 SECRETS = ("jane-doe", "answer-for-jane", "step-of-jane", "told-jane-no", "other-jane")
 """In the payload, the answer, the result of a step, the message of an error, and a request of another payload."""
@@ -86,6 +88,7 @@ def test_objects_go_though_the_record_is_gone_and_then_nothing_is_kept(operator:
     [old] = [each for each in json.loads(kept(operator))[0] if each.startswith("responses/")]
     operator.put_object(f"responses/7d/{old.partition('/')[2].partition('/')[2]}", b"answer-for-jane")
     operator.client("dynamodb").delete_item(TableName=operator.outputs["TableName"], Key={"id": {"S": ID}})
+    operator.cloud.clock.advance(4 * 86400)  # type: ignore[attr-defined]  # as TTL, which deletes late
     told = operator.once(*FORGET, "--json").answer
     assert (told["fence"], len(told["removed"]["responses"]), found(operator)) == (None, 2, [])
     done = operator.once(*FORGET)
@@ -182,6 +185,17 @@ def test_a_request_that_comes_meanwhile_keeps_no_object_that_could_be_deleted(
     assert operator.once(*FORGET).code == 0
     assert ends[0].error == "OperationFailed" and "ReleasedByOperator" in ends[0].cause and operator.starts == 1
     assert found(operator) == []
+
+
+def test_an_object_of_a_request_that_may_be_about_to_take_the_lock_stays(operator: Operator) -> None:
+    """Its lock would refer to nothing, and if it died, nobody could go on."""
+    done: list[Any] = []
+    # The first call of a large request only looks.
+    coming = before(lambda: done.append(operator.once(*FORGET)), state="AcquireLock", nth=2)
+    with operator.cloud.intercept(coming):
+        assert sent(operator, 9000).output["disposition"] == "EXECUTED"
+    assert done[0].code == 3 and "may be about to take the lock" in done[0].err
+    assert operator.once(*FORGET).code == 0 and found(operator) == []
 
 
 def test_a_record_that_changes_before_the_write_is_left_alone(operator: Operator) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.records import Missing, Record, find, hash_of
+from oncekit.cli.deployed.records import Changed, Missing, Record, find, hash_of
 from oncekit.cli.deployed.rejected import refused
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.terminal import Entry
@@ -15,6 +15,8 @@ LEFT = (
     "AWS keeps more of it for a while, which this command cannot remove: executions in the full lane, backups of the "
     "table, logs, messages in queues. The page on retention (docs/retention.md) says how long, and how to delete some."
 )
+LONGEST_EXECUTION = 3 * 86400
+"""Seconds, of one in the full lane."""
 
 
 def shown(stack: Stack, id: str) -> Record | None:
@@ -31,12 +33,19 @@ def forget(stack: Stack, id: str, record: Record | None) -> dict[str, Any]:
     """{id, status, fence, removed: {requests, responses, rejected}, withoutId}: keys of objects that are deleted.
 
     `fence` is None where there was no record, `withoutId` counts the refused requests that do not say whose they are.
-    Raises Missing when nothing was kept, and Changed when the record is not as it was shown.
+    Raises Missing when nothing was kept, and Changed when the record is not as it was shown, or when there is none, and
+    an execution may be about to take the lock for a request that it has kept: its lock would refer to nothing.
     """
+    requests = f"requests/{id.partition('#')[0]}/{hash_of(id)}/"
+    if record is None and _has_new(stack, requests):
+        raise Changed(
+            f"{id}: not forgotten: it has no record, but a request that was kept within the last three days, for which "
+            "an execution may be about to take the lock; try again when it has ended, at the latest after three days"
+        )
     held = record and decisions.hold(stack, record)
     try:
         removed = {
-            "requests": [*_delete_below(stack, f"requests/{id.partition('#')[0]}/{hash_of(id)}/")],
+            "requests": [*_delete_below(stack, requests)],
             "responses": [key for days in _days(stack) for key in _delete_below(stack, _answers(days, id))],
         }
     finally:
@@ -85,6 +94,13 @@ def _days(stack: Stack) -> list[str]:
 def _answers(days: str, id: str) -> str:
     tenant, operation = id.split("#", 2)[:2]
     return f"{days}{tenant}/{operation}/{hash_of(id)}/"
+
+
+def _has_new(stack: Stack, prefix: str) -> bool:
+    """Whether an object was written below it by an execution that may still run."""
+    pages = stack.client("s3").get_paginator("list_objects_v2").paginate(Bucket=stack.bucket, Prefix=prefix)
+    written = (each["LastModified"].timestamp() for page in pages for each in page.get("Contents", ()))
+    return any(stack.now() - at < LONGEST_EXECUTION for at in written)
 
 
 def _delete_below(stack: Stack, prefix: str) -> Iterator[str]:
