@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import botocore.session
 import jmespath
 import pytest
 from botocore import xform_name
-from scenario import charge, record_of
+from scenario import A_LEASE, charge, dies, record_of, released
 from template_parts import resolver
 
 from oncekit.local import LocalCloud
@@ -144,3 +146,35 @@ def test_operation_of_a_lost_machine_is_done_when_its_lease_is_over(cloud: Local
     owned_by_the_lost_machine(cloud)
     assert cloud.run(charge()).output["disposition"] == "EXECUTED"
     assert cloud.denials() == (), "whom it may not ask after it does not ask after"
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="the page's command is perl's")
+def test_the_pages_command_switches_the_sweeps_schedule_off_and_nothing_else(tmp_path: Path) -> None:
+    """After a restore a sweep would start again what has ended since."""
+    shutil.copy(ROOT / "template.yaml", tmp_path)
+    [command] = re.findall(r"^\$ (perl .*)$", PAGE, re.MULTILINE)
+    subprocess.run(shlex.split(command), cwd=tmp_path, check=True)
+    was = parse((ROOT / "template.yaml").read_text(), ROOT / "template.yaml")
+    now = parse((tmp_path / "template.yaml").read_text(), tmp_path / "template.yaml")
+    schedule = now["Resources"]["RecoverySchedule"]["Properties"]
+    assert schedule.pop("State") == "DISABLED"
+    assert now == was
+
+
+def test_what_is_open_in_a_restored_table_a_sweep_starts_unless_it_is_released(cloud: LocalCloud) -> None:
+    """Without anyone sending it again."""
+    request = charge()
+    with cloud.intercept(dies(cloud, "Finalize")):
+        cloud.run(request)
+    table = cloud.outputs["TableName"]
+    [restored] = cloud.client("dynamodb").scan(TableName=table)["Items"]
+    cloud.clock.advance(A_LEASE)  # type: ignore[attr-defined]
+    for released_first in (False, True):
+        cloud.client("dynamodb").put_item(TableName=table, Item=restored)
+        if released_first:
+            released(cloud, request)
+        machine, name = cloud.outputs["RecoveryStateMachineArn"], f"after-a-restore-{released_first}"
+        cloud.client("stepfunctions").start_execution(stateMachineArn=machine, name=name, input="{}")
+        cloud.settle()
+        status = "FAILED" if released_first else "COMPLETED"
+        assert record_of(cloud, request)["status"] == status
