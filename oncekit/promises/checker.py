@@ -17,7 +17,7 @@ from oncekit.local import Execution
 from oncekit.local.quotas import MOST_INLINE_BYTES
 from oncekit.promises.evidence import Evidence, evidence_of
 from oncekit.promises.journal import Fault, Item, Journal, Start, Write
-from oncekit.promises.openings import began_at, is_new_lock, opening_faults, openings, request_of
+from oncekit.promises.openings import began_at, is_forgotten, is_new_lock, opening_faults, openings, request_of
 from oncekit.promises.owners import execution_of_owner, handed_over, handed_over_by, is_fast
 from oncekit.promises.reasons import DECISIONS, DIED, Ended, ends_of, quarantine_faults
 from oncekit.promises.writes import write_faults
@@ -119,12 +119,13 @@ def _numbers(text: str | bytes) -> Any:
 
 
 def kept_faults(evidence: Evidence) -> Iterator[Fault]:
-    """P5: with its lock a request is kept, exactly, so that recovery needs nobody's execution."""
+    """P5: with its lock a request is kept, exactly, for recovery needs nobody's execution; until it is forgotten."""
     inputs = {execution.arn: execution.input for execution in evidence.executions}
-    for write in evidence.writes:
+    forgotten = {write.id: number for number, write in enumerate(evidence.writes) if is_forgotten(write)}
+    for number, write in enumerate(evidence.writes):
         new = write.new or {}
         given = inputs.get(execution_of_owner(new.get("owner", "")))
-        if not is_new_lock(write) or given is None:
+        if not is_new_lock(write) or given is None or number < forgotten.get(write.id, 0):
             continue
         request = {"tenant": "default", **request_of(given)}
         body = new.get("request") or ("requestRef" in new and evidence.object_of(new["requestRef"])) or "null"
@@ -139,10 +140,13 @@ KEPT_OF_A_REQUEST = ("operation", "tenant", "idempotencyKey", "payload")
 def end_faults(evidence: Evidence) -> Iterator[Fault]:
     """P5, once recovery has had its time: each request has come to an end, or is kept where an operator finds it.
 
+    Nor is a refused request of an id that an operator has forgotten: it is deleted with the rest.
+
     Not that of an execution which somebody stopped before it had a lock: that person has it, and AWS rings and keeps
     the input; nor of one that AWS ended so, by the machine's time limit or at the first look at its input.
     """
     kept = {each["executionArn"]: each for each in evidence.rejected}
+    forgotten = {write.id for write in evidence.writes if is_forgotten(write)}
     begun = {found[0] for execution in evidence.executions if (found := handed_over(execution.name))}
     inputs = {execution.arn: execution.input for execution in evidence.executions}
     payloads: dict[str, list[Any]] = defaultdict(list)
@@ -164,7 +168,8 @@ def end_faults(evidence: Evidence) -> Iterator[Fault]:
         if execution.error in REFUSALS or (execution.error == UNAVAILABLE and is_fast(execution.arn)):
             refused = kept.get(execution.arn, {})
             is_there = "inputOmitted" in refused or refused.get("input") == execution.input
-            is_lost = not is_there and execution.arn not in evidence.by_http
+            is_deleted = id_of(execution.input) in forgotten
+            is_lost = not is_there and not is_deleted and execution.arn not in evidence.by_http
         else:
             is_lost = request_of(execution.input).get("payload") not in payloads[id_of(execution.input)]
         if is_lost:

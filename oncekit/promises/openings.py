@@ -34,6 +34,18 @@ def is_tried_again(write: Write) -> bool:
     return by_its_owner and not is_expired(old, write.at)
 
 
+def is_forgotten(write: Write) -> bool:
+    """`once release --forget`, in either of its writes: an operator removes what a record has of its request.
+
+    Also of a record that has ended. Until the second write the record has not expired, so nobody takes the lock while
+    the operator deletes objects.
+    """
+    new, actor = write.new or {}, write.actor
+    by_operator = actor is not None and actor.kind == "operator" and new.get("status") == "FAILED"
+    said = str(new.get("error", {}).get("message"))
+    return by_operator and said.startswith("what was kept of its request was removed")
+
+
 def openings(writes: Sequence[Write]) -> dict[str, list[int]]:
     """By id: the fences under which an operation began again.
 

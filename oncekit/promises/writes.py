@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from once.step import CLOSINGS
 
 from oncekit.promises.journal import Actor, Fault, Item, Write
-from oncekit.promises.openings import OPEN, is_expired, is_tried_again
+from oncekit.promises.openings import OPEN, is_expired, is_forgotten, is_tried_again
 from oncekit.promises.owners import has_nonce, is_fast
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
@@ -84,6 +84,10 @@ def write_faults(write: Write) -> Iterator[Fault]:
 
 def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:
     changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
+    if is_forgotten(write):
+        if left := sorted({"result", "resultRef", "steps"} & set(new)):
+            yield Fault("P5", "broken", f"{write.id}: forgotten, and its record has {left}")
+        return
     if is_tried_again(write):
         if old["fingerprint"] != new["fingerprint"] or old.get("steps") != new.get("steps") or new["attempts"] != 1:
             yield Fault(

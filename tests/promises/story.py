@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from oncekit.cli.deployed.decisions import FORGOTTEN
 from oncekit.local import Execution
 from oncekit.promises.checker import faults_in
 from oncekit.promises.evidence import Evidence
@@ -68,6 +69,11 @@ def done(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
 
 def failed(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
     return _finished(owner, fence, status="FAILED", **{"error": error("PermanentError"), **more})
+
+
+def forgotten(owner: str = "operator-1", fence: int = 2, **more: Any) -> Item:
+    """As `once release --forget` leaves a record."""
+    return failed(owner, fence, **{"error": {"name": "ReleasedByOperator", "message": FORGOTTEN}, **more})
 
 
 def quarantined(owner: str = FIRST, fence: int = 1, why: str = "AttemptsUsedUp", **more: Any) -> Item:

@@ -23,6 +23,7 @@ from promises.story import (
     done,
     failed,
     fast,
+    forgotten,
     full,
     large,
     lock,
@@ -97,6 +98,19 @@ def opens(*saw: tuple[str, str], given: Any = REQUEST) -> Story:
 def keeps(record: Item, given: Any = REQUEST) -> Story:
     owner = record["owner"]
     return [change(None, record), change(record, done(owner)), ran(owner, given=given)]
+
+
+GONE = large(lock(), f"{FOLDER}/gone")
+
+
+def comes_after_forgetting(record: Item) -> Story:
+    taken = {**record, "fence": 3}
+    return [
+        change(done(), forgotten(expiresAt=999), kind="operator"),
+        change(forgotten(expiresAt=999), taken, state="AcquireLock"),
+        change(taken, done(fence=3)),
+        ran(),
+    ]
 
 
 STARTS = {
@@ -288,6 +302,19 @@ ENDS = {
     ),
     "a large request is there": Rule(
         "P5 lost: has not kept its request", keeps(large(lock(), f"{FOLDER}/gone")), keeps(large(lock()))
+    ),
+    "a large request is there until it is forgotten": Rule(
+        "P5 lost: has not kept its request",
+        [*keeps(GONE), change(done(), done(), FIRST)],
+        [*keeps(GONE), change(done(), forgotten(), kind="operator")],
+    ),
+    "a large request that comes after its id was forgotten is there": Rule(
+        "P5 lost: has not kept its request", comes_after_forgetting(GONE), comes_after_forgetting(large(lock()))
+    ),
+    "what was refused is there until its id is forgotten": Rule(
+        LOST,
+        done_by(FIRST, refused(error="PayloadMismatch")),
+        [*done_by(FIRST, refused(error="PayloadMismatch")), change(done(), forgotten(), kind="operator")],
     ),
     "a large request is its owner's": Rule(
         "P5 lost: has not kept its request", keeps(large(lock(), f"{FOLDER}/other")), keeps(large(lock()))

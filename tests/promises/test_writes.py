@@ -18,6 +18,7 @@ from promises.story import (
     change,
     done,
     failed,
+    forgotten,
     full,
     lock,
     quarantined,
@@ -183,6 +184,21 @@ RULES = {
         change(done(), lock(), kind="operator"),
         change(done(), None, kind="operator"),
     ),
+    "an operator who forgets an answer says so": Rule(
+        "P3 broken: changed after it was COMPLETED",
+        change(done(), forgotten(error={"name": "ReleasedByOperator", "message": ""}), kind="operator"),
+        [change(done(), forgotten(), kind="operator"), change(forgotten(), forgotten(fence=3), kind="operator")],
+    ),
+    "nobody but an operator forgets an answer": Rule(
+        "P3 broken: changed after it was COMPLETED",
+        change(done(), forgotten(SECOND), SECOND),
+        change(done(), forgotten(), kind="operator"),
+    ),
+    "who forgets takes the next fence": Rule(
+        "P1 broken: fence 1 became 1",
+        change(done(), forgotten(fence=1), kind="operator"),
+        change(done(), forgotten(), kind="operator"),
+    ),
     # P4
     "a function writes under its own fence": Rule(
         "P4 broken: a function without the lock",
@@ -232,6 +248,14 @@ RULES = {
     "an open record keeps its request": Rule(
         "P5 lost: its request changed", change(lock(), lock(fence=2, request="{}")), change(lock(), lock(fence=2))
     ),
+    **{
+        f"of what is forgotten nothing is left, {name} neither": Rule(
+            f"P5 broken: forgotten, and its record has ['{name}']",
+            change(done(), forgotten(**{name: value}), kind="operator"),
+            change(done(), forgotten(), kind="operator"),
+        )
+        for name, value in (("result", "1"), ("steps", STEPS))
+    },
     # P6
     "a lock is for one payload": Rule(
         "P6 broken: the payload changed",

@@ -89,6 +89,8 @@ class Place:
             yield one_fault.DOWN
         if path.operated and self.state not in UNTOUCHED:
             yield from one_fault.OPERATOR_FAULTS
+        if one_fault.FORGETS in path.faults and self.state not in UNTOUCHED:
+            yield one_fault.FORGETS
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,7 @@ def _act(world: World, path: Path, fault: str) -> None:
         joined = world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
         execution = world.cloud.executions.find(joined)
         world.scheduler.wait(lambda: execution.status != "RUNNING", world.scheduler.now() + 5)
-    elif fault in one_fault.OPERATOR_FAULTS:
+    elif fault in (*one_fault.OPERATOR_FAULTS, one_fault.FORGETS):
         Operators(world).act_now(fault.removeprefix("operator "), checker.id_of(path.all_requests[0]))
 
 

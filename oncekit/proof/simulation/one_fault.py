@@ -27,6 +27,8 @@ DOWN = "down for hours"
 """Where a path makes such a call for the first time: all calls of the API fail, whoever makes them."""
 OPERATOR_FAULTS = ("operator retries", "operator retries by the sweep", "operator resolves", "operator releases")
 """Just before a call, on paths with something for an operator to do."""
+FORGETS = "operator forgets"
+"""The same, on the paths that name it."""
 HANGS = "hangs to its end"
 """Where a state of the fast lane begins: there AWS ends the execution, 300 seconds after its start."""
 JOINED = "the other lane"

@@ -1,17 +1,19 @@
-"""Operators: the commands `once retry`, `resolve` and `release`, while everything else goes on.
+"""Operators: the commands `once retry`, `resolve` and `release`, also with `--forget`, while everything else goes on.
 
 And somebody careless, who aborts executions that run, and lets those that died go on in the console.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed import decisions, forget
 from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.engine.service_calls import Call
@@ -33,16 +35,17 @@ class Operators:
         self._session = _Session(world)
         self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, self._session, now=world.scheduler.now)
         self._redriven: set[str] = set()
+        self._forgotten = Counter[str]()
 
     def act(self, act: Act, plan: Plan) -> None:
         id = id_of(plan.sendings[min(act.target, len(plan.sendings) - 1)].request)
         if act.what in ("aborts", "redrives"):
             self._meddle(act.what)
-        elif act.what == "releases" or (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
+        elif act.what in ("releases", "forgets") or (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
             self.act_now(act.what, id)
 
     def act_now(self, what: str, id: str) -> None:
-        """A command about an id: `retries`, `resolves` or `releases`; it may be refused.
+        """A command about an id: `retries`, `resolves`, `releases` or `forgets`; it may be refused.
 
         One that `retries by the sweep` ends between its write and its start.
         """
@@ -53,6 +56,9 @@ class Operators:
                 decisions.retry(self._stack, id)
             elif what == "resolves":
                 decisions.resolve(self._stack, id, '"resolved"', None)
+            elif what == "forgets":
+                forget.forget(self._stack, id, forget.shown(self._stack, id))
+                self._forgotten[id] += 1
             else:
                 shown, _ = decisions.may_be_released(self._stack, id)
                 decisions.release(self._stack, shown)
@@ -71,9 +77,15 @@ class Operators:
                     self._world.cloud.client("stepfunctions").redrive_execution(executionArn=execution.arn)
 
     def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]:
-        """Without what somebody careless answers for: that business logic starts again under its old fence."""
+        """Without what somebody careless answers for: that business logic starts again under its old fence.
+
+        And without what whoever forgets is told: that a step may take effect once more, each time.
+        """
         for fault in faults:
-            if not ("started" in fault.what and any(id in fault.what for id in self._redriven)):
+            if "started" in fault.what and any(id in fault.what for id in self._redriven):
+                continue
+            effects = re.fullmatch(r"step (.*)/\w+ took effect (\d+) times", fault.what)
+            if not (effects and int(effects[2]) <= 1 + self._forgotten[effects[1]]):
                 yield fault
 
 

@@ -149,6 +149,14 @@ HARD_PATHS: tuple[Path, ...] = (
     Path("recovered twice at once", (charge(),), killed="Finalize", background="recovery twice"),
     Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", background="recovery late"),
 )
+FORGETS = ("operator forgets",)
+FORGOTTEN_PATHS: tuple[Path, ...] = (
+    Path("replay, large result, forgotten", (REPORT,), before=(REPORT,), faults=FORGETS),
+    Path("mismatch, forgotten", (charge(1),), before=(charge(),), faults=FORGETS),
+    Path("failed, tried again, forgotten", (FAILS_ONCE,), before=(FAILS_ONCE,), faults=FORGETS),
+    Path("needs attention, forgotten", (hard("NeedsAttention"),), ends=("QUARANTINED",), faults=FORGETS),
+    Path("recovered, large request, forgotten", (LARGE,), killed="Finalize", faults=FORGETS),
+)
 
 # ---- in the fast lane, and in both lanes on the same ids ----
 
@@ -183,6 +191,7 @@ ALONE: tuple[Path, ...] = (
     Path("fast: no time left", (charge(),), throttled=200.0, joined=True, operated=True),
     Path("fast: no time left, quarantine", (CAREFUL,), throttled=200.0, faults=ENDS_EARLY),
     Path("fast: duplicate of a dead owner", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic"),
+    Path("fast: no time left, forgotten", (charge(),), throttled=200.0, faults=FORGETS),
     Path("fast: recovered", (LARGE,), killed="Finalize"),
     Path("fast: recovered, quarantine", (CAREFUL,), killed="Finalize", ends=("QUARANTINED",), faults=ENDS_EARLY),
 )
@@ -223,4 +232,4 @@ MIXED: tuple[Path, ...] = (
     Path("mixed: mismatch", (charge(1),), before=(charge(),), lane="fast"),
 )
 FAST_PATHS = (*map(_fast, ALONE + TWICE), *MIXED)
-PATHS = (*PLAIN_PATHS, *HARD_PATHS, *FAST_PATHS)
+PATHS = (*PLAIN_PATHS, *HARD_PATHS, *FORGOTTEN_PATHS, *FAST_PATHS)

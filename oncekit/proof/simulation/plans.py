@@ -135,6 +135,7 @@ def draw(seed: int) -> Plan:
             Act(round(dice.uniform(0, 900), 1), dice.choice(ACTS), dice.randrange(len(bodies)))
             for _ in range(dice.choice((1, 1, 2)))
         ]
+    acts = _with_forgetting(random.Random(-2 - seed), acts)  # noqa: S311 no secret
     names, weights = zip(*FAULTS, strict=True)
     steps = dice.choice(STEPS_DRAWN)
     faults = {}
@@ -148,6 +149,12 @@ def draw(seed: int) -> Plan:
     if background == "calm" and any(each.lane == "fast" for each in drawn):
         background = dice.choice(FAST_BACKGROUNDS)
     return Plan(seed, drawn, tuple(acts), faults, switches, background)
+
+
+def _with_forgetting(dice: random.Random, acts: Sequence[Act]) -> list[Act]:
+    """Whoever releases may also forget, in half of the plans."""
+    is_forgotten = dice.random() < 0.5
+    return [replace(each, what="forgets") if is_forgotten and each.what == "releases" else each for each in acts]
 
 
 def _in_lanes(dice: random.Random, sendings: Sequence[Sending]) -> tuple[Sending, ...]:
