@@ -197,6 +197,11 @@ MUTANTS = {
         edit("ExistingStatus", "$kept.isLarge and $not($isKept)", "false")
         + edit("AcquireLock", "($kept.isLarge and $not($isKept))", "false", "operation"),
     ),
+    "who has seen a lock takes it when its request was forgotten": Mutant(
+        Case((A, WAIT), "FF", Budget(crashes=1, forgets=1)),
+        "P5: business logic was started after an operator",
+        edit("ExistingStatus", "($isRecovery or $seen)", "$isRecovery", "operation"),
+    ),
     "the sweep leaves small requests": Mutant(
         Case((A,), "F", Budget(crashes=1)), "P5: no good end", edit("WhereIsRequest", "$text != ''", "false", "sweep")
     ),

@@ -95,6 +95,10 @@ QUICK: Mapping[str, Case] = {
     "late take-over": Case((A,), "F", Budget(late=1, crashes=2, operators=1), NEXT),
     "late next fence": Case((A,), "F", Budget(late=1, errors=1, crashes=1, operators=1), NEXT),
     "late next fence, fast": Case((A,), "X", Budget(late=1, errors=1, losses=1, hurry=1), NEXT),
+    "forgotten": Case((A, WAIT), "FX", Budget(crashes=1, forgets=1)),
+    "forgotten, large": Case((LONG,), "F", Budget(crashes=1, forgets=1)),
+    "forgotten, failed": Case((RETRY, RETRY), "FX", Budget(errors=1, forgets=1)),
+    "late acquisition, forgotten": Case((A,), "F", Budget(late=1, crashes=1, forgets=1), ACQUIRE),
     "late release": Case((A,), "X", Budget(late=1, errors=1, crashes=1, operators=1, hurry=1), RELEASE),
 }
 """Seconds each, in the tests of the proof. What they are about is in their names; the rest comes with `DEEP`."""

@@ -106,6 +106,7 @@ class Rules:
         yield from self._time(world)
         yield from self._sweeps(world)
         yield from self._operators(world)
+        yield from self._forgetting(world)
         for late in set(world.late):
             left = list(world.late)
             left.remove(late)
@@ -189,6 +190,28 @@ class Rules:
             yield Move("once retry", False, done(decisions.retry)._replace(begun=False, owed=True))
         if status in promises.OPEN and has_ended and (is_over or (owner is not None and owner.lane == FULL)):
             yield Move("once release", False, done(operators.release)._replace(released=True))
+
+    def _forgetting(self, world: World) -> Iterator[Move]:
+        """Of a record that has not expired; while it is held its owner is that operator, who goes on."""
+        record = world.record
+        if record is None or (not world.budget.forgets and not operators.is_held(record)):
+            return
+
+        def done(decide: operators.Decision) -> World:
+            return world._replace(record=operators.done(self.table, record, "", decide), owed=False)
+
+        if operators.is_held(record) and world.kept:
+            yield Move("once release --forget deletes", True, world._replace(kept=()))
+        elif operators.is_held(record):
+            yield Move("once release --forget lets go", True, done(operators.let_go)._replace(answer=None))
+        elif not promises.gone(record):
+            owner = world.execution(world.holder)
+            has_ended = owner is None or not owner.is_running
+            is_over = (time_of(record, "leaseExpiresAt") or 0) < NOW
+            is_stopped = has_ended and (is_over or (owner is not None and owner.lane == FULL))
+            if text(parsed(record), "status") in promises.CLOSED or is_stopped:
+                held = done(operators.hold)._replace(released=True)
+                yield Move("once release --forget holds", False, held.spend("forgets"))
 
     # ---- The sweep ----
 
@@ -464,6 +487,8 @@ def _failure(world: World) -> tuple[int, int] | None:
 def _after_failure(world: World) -> World:
     """A request comes: a failure that is recorded was before it, and after all that are at work."""
     if _failure(world) is None or world.record is None or text(parsed(world.record), "finishedAt") == FAILED_AT:
+        return world
+    if operators.is_held(world.record):  # it says that it failed in the future
         return world
     before = f'"startedAt": {(NOW - 20) * 1000}'
     executions = tuple(

@@ -1,4 +1,7 @@
-"""What operators do: `once retry`, `once resolve` and `once release` themselves, on the record of the model."""
+"""What operators do: `once retry`, `once resolve` and `once release` themselves, on the record of the model.
+
+`once release --forget` is three moves: it holds the record, deletes what is in the bucket, and lets the record go.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed.records import find
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.proof.model.machine import NOW
@@ -73,3 +77,18 @@ def fail(stack: Stack, id: str) -> None:
 
 def release(stack: Stack, id: str) -> None:
     decisions.release(stack, decisions.may_be_released(stack, id)[0])
+
+
+def hold(stack: Stack, id: str) -> None:
+    decisions.hold(stack, find(stack, id))
+
+
+def let_go(stack: Stack, id: str) -> None:
+    decisions.let_go(stack, find(stack, id))
+
+
+def is_held(record: str | None) -> bool:
+    """By an operator who forgets it."""
+    item = parsed(record) if record else {}
+    is_forgotten = "error" in item and item["error"]["M"]["message"]["S"] == decisions.FORGOTTEN
+    return is_forgotten and int(item["expiresAt"]["N"]) > NOW

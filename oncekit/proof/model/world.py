@@ -127,6 +127,8 @@ class Budget(NamedTuple):
     errors: int = 0
     """Of the function: throttled, an error, an answer that is lost while it works on."""
     operators: int = 0
+    forgets: int = 0
+    """Operators who forget a request."""
     expiries: int = 0
     """A record that expires is one, its deletion another."""
     doubles: int = 0
