@@ -9,9 +9,9 @@ from typing import Any
 from oncekit.adoption import folder
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.yaml_file import YamlFile
+from oncekit.own_stack import ONCE
 from oncekit.problem import Problem
 
-ONCE = "Once"
 LIBRARY = "OnceLibrary"
 ARCHITECTURE = "Architecture"
 APPLICATION = "AWS::Serverless::Application"

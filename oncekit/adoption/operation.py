@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.adoption import folder
-from oncekit.adoption.application_template import ARCHITECTURE, ONCE, ApplicationTemplate
+from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
 from oncekit.adoption.code import Code, says_status
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.trigger import FromHttp, Trigger
+from oncekit.own_stack import ONCE
 from oncekit.problem import Problem
 
 EXAMPLE = {"item": "tea", "quantity": 2}

@@ -10,9 +10,10 @@ from typing import Any
 from oncekit.adoption.names import Operation
 from oncekit.adoption.texts import names_in, parts
 from oncekit.adoption.yaml_file import YamlFile
+from oncekit.own_stack import MACHINE
 from oncekit.problem import Problem
 
-_SETTINGS = ("Resources", "Machine", "Properties", "Parameters")
+_SETTINGS = ("Resources", MACHINE, "Properties", "Parameters")
 PAYLOAD_ONLY = "PayloadOnlyOperations"
 STATUS_CODES = "StatusCodeOperations"
 TRIGGERS = ("rule.yaml", "pipe.yaml", "http.yaml")
@@ -95,7 +96,7 @@ class OperationsTemplate(YamlFile):
         """The parameters and the outputs of Once that it names, and that this template of Once does not have."""
         given = sorted((self.at(*_SETTINGS) or {}).keys() - machine["Parameters"].keys())
         yield from (f"the parameter {name} of Machine" for name in given)
-        used = set(re.findall(r'"Machine", "Outputs\.(\w+)"', json.dumps(self.value)))
+        used = set(re.findall(rf'"{MACHINE}", "Outputs\.(\w+)"', json.dumps(self.value)))
         yield from (f"Machine.Outputs.{name}" for name in sorted(used - machine["Outputs"].keys()))
 
     def _list(self, setting: str) -> list[Any]:

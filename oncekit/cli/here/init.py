@@ -10,6 +10,7 @@ import typer
 from oncekit.cli.options import Template
 from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import say, tell
+from oncekit.own_stack import ONCE
 from oncekit.problem import Problem
 
 Upgrade = Annotated[
@@ -32,7 +33,7 @@ def init(upgrade: Upgrade = False, template: Template = None) -> int:
 
 def _start(template: Path | None) -> int:
     from oncekit.adoption import folder
-    from oncekit.adoption.application_template import ONCE, WHY_PROD, ApplicationTemplate, find_template
+    from oncekit.adoption.application_template import WHY_PROD, ApplicationTemplate, find_template
     from oncekit.adoption.library_layer import unlike
     from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
     from oncekit.adoption.start import start
