@@ -374,7 +374,8 @@ class _Deployment:
         return Deployed(kind, properties, ref, made.get_cfn_attribute)
 
     def _name(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> str:
-        return str(properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id))))
+        made = physical_name(kind, self.key(logical_id), properties)
+        return str(properties.get(NAME_PROPERTY.get(kind, ""), made))
 
     def _take_away(self, logical_id: str, known: Deployed) -> Mapping[str, Any]:
         """Delete what moto has of a resource, and give what it held."""

@@ -90,9 +90,16 @@ NAME_PROPERTY = {
 }
 
 
-def physical_name(kind: str, logical_id: str) -> str:
+_FIFO = ".fifo"
+"""The end of the name of a FIFO queue or topic, one that CloudFormation makes included."""
+_LONGEST_OF_A_QUEUE = 80 - len(_FIFO)
+
+
+def physical_name(kind: str, logical_id: str, properties: Mapping[str, Any]) -> str:
     """The name of a resource that the template does not name."""
     name = f"{STACK}-{logical_id}"
+    if any(str(properties.get(each)).lower() == "true" for each in ("FifoQueue", "FifoTopic")):
+        return f"{name[:_LONGEST_OF_A_QUEUE]}{_FIFO}"
     return name.lower() if kind == "AWS::S3::Bucket" else name
 
 

@@ -192,3 +192,18 @@ def test_files_that_it_is_deployed_from_are_told_also_a_missing_one(project: Pro
     deploy(load(path), lambda *_: None, cloud.endpoint_url, project.known, sources)
     names = ("functions/echo", "shared/python", "machines/works.asl.yaml", "inner/template.yaml")
     assert sources == {project.folder / name for name in names}
+
+
+def test_fifo_queues_and_topics_without_a_name_get_one_that_ends_as_it_must(project: Project) -> None:
+    long = "x" * 80
+    deployed = project.deploy(
+        "  Dead: { Type: AWS::SQS::Queue, Properties: { FifoQueue: true } }\n"
+        "  Works:\n    Type: AWS::SQS::Queue\n    Properties:\n      FifoQueue: true\n"
+        "      RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }\n"
+        f"  {long}: {{ Type: AWS::SQS::Queue, Properties: {{ FifoQueue: true }} }}\n"
+        "  News: { Type: AWS::SNS::Topic, Properties: { FifoTopic: true } }\n"
+        "  Plain: { Type: AWS::SQS::Queue, Properties: { FifoQueue: false } }\n"
+    )
+    refs = {name: each.ref for name, each in deployed.resources.items()}
+    assert all(refs[name].endswith(".fifo") for name in ("Dead", "Works", long, "News"))
+    assert not refs["Plain"].endswith(".fifo")
