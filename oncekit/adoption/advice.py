@@ -14,7 +14,7 @@ from oncekit.adoption.code import LIBRARY, Code, says_status
 from oncekit.adoption.library_layer import unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
-from oncekit.adoption.shapes import BODY, DETAIL, RECORDS, STATUS_CODE
+from oncekit.adoption.shapes import BODY, DETAIL, OF_HTTP, RECORDS, STATUS_CODE
 from oncekit.adoption.trigger import LASTING, FromRule
 from oncekit.local.lambda_runtime.entry import has_library
 
@@ -31,6 +31,12 @@ that""",
 or read event itself""",
     STATUS_CODE: """returns a statusCode, and what is returned counts as success, also a 400: it is COMPLETED, and \
 each duplicate gets it. Raise PermanentError(..., status=400) for what fails for good, and let other errors go on""",
+    **{
+        each: f"""reads event["{each}"], which Once does not give it: it gets the payload alone, with --http the body. \
+Let senders put into the body what it needs of that, and read it there; a function that needs its caller's identity \
+keeps its own API"""
+        for each in OF_HTTP
+    },
 }
 """What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
 STATUS_TAKEN = f"""returns a statusCode: a 4xx is a failure for good, a 5xx an attempt that failed, since \

@@ -8,7 +8,12 @@ from pathlib import Path
 
 RECORDS, BODY, DETAIL, STATUS_CODE = "Records", "body", "detail", "statusCode"
 Node = tuple[Path, ast.AST]
-_READ = (RECORDS, BODY, DETAIL)
+OF_HTTP = (
+    *("pathParameters", "queryStringParameters", "multiValueQueryStringParameters", "requestContext", "headers"),
+    *("multiValueHeaders", "stageVariables", "httpMethod", "rawPath", "rawQueryString"),
+)
+"""What API Gateway and function URLs put beside a body, under names that hardly any payload has."""
+_READ = (RECORDS, BODY, DETAIL, *OF_HTTP)
 _POWERTOOLS = {"aws_lambda_powertools.utilities.batch": RECORDS, "aws_lambda_powertools.event_handler": BODY}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

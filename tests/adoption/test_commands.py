@@ -517,6 +517,17 @@ SHAPES = {
         "warehouse/reserve.py:3: Warehouse returns a statusCode, and what is returned counts as success, also a 400",
     ),
     "not what another handler reads": (
+    "the path and the caller of a request by HTTP": (
+        {
+            "reserve": "def handler(event, context):\n"
+            "    user = event['requestContext']['authorizer']['claims']['sub']\n    return user, event['body']\n"
+        },
+        'warehouse/reserve.py:2: Warehouse reads event["requestContext"], which Once does not give it',
+    ),
+    "a query, by get": (
+        {"reserve": "def handler(event, context):\n    return (event.get('queryStringParameters') or {}).get('a')\n"},
+        'warehouse/reserve.py:2: Warehouse reads event["queryStringParameters"], which Once does not give it',
+    ),
         {"reserve": "def handler(event, context):\n    return stock(event)\n"}
         | {"other": "def handler(event, context):\n    event['Records']\n"},
         "",
