@@ -10,8 +10,8 @@ from pathlib import Path
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
-from oncekit.adoption.code import LIBRARY, Code, says_status
-from oncekit.adoption.library_layer import unlike
+from oncekit.adoption.code import LIBRARY, Code, is_image, is_python, says_status
+from oncekit.adoption.library_layer import known, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
 from oncekit.adoption.shapes import BODY, DETAIL, OF_HTTP, RECORDS, STATUS_CODE
@@ -51,6 +51,7 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
         code = Code.of(template, function)
         yield from _of_shapes(function, code, wanted, template.path.parent)
         yield from _of_code(template, function, code)
+        yield from _of_runtime(template, function)
         yield from (told for name, told in unlike(template) if name == function)
         if not wanted.payload_only and template.role_of(function) is None:
             yield (
@@ -93,6 +94,20 @@ def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterat
             f"{function} imports {LIBRARY}, and has no layer with it, so it fails: give it "
             f"Layers: [!Ref {ONCE_LIBRARY}], made of {folder.NAME}/shared/ (docs/adopting.md has the lines)"
         )
+
+
+def _of_runtime(template: ApplicationTemplate, function: str) -> Iterator[str]:
+    """What keeps the local cloud from starting it, or anybody."""
+    properties = template.function(function)
+    runtime, handler = known(template, properties.get("Runtime")), properties.get("Handler")
+    if not is_python(template, function):
+        what = "is an image" if is_image(properties) else f"has the Runtime {runtime}"
+        yield (
+            f"{function} {what}, and the local cloud runs functions in Python: deployed, it is started as any other, "
+            "but `once run`, `once up` and its test cannot start it"
+        )
+    elif isinstance(handler, str) and "." not in handler:
+        yield f"{function} has the Handler {handler}, which names no function, so it fails: write MODULE.FUNCTION"
 
 
 def _has_library(template: ApplicationTemplate, function: str, code: Code) -> bool:

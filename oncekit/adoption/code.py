@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.adoption.application_template import ApplicationTemplate
+from oncekit.adoption.library_layer import known
 from oncekit.adoption.shapes import STATUS_CODE, Node, shapes
 
 LIBRARY = "once"
@@ -36,7 +37,7 @@ class Code:
         """That of a function of the application."""
         properties, root = template.function(logical_id), template.path.parent
         place, handler = properties.get("CodeUri", properties.get("Code")), properties.get("Handler")
-        if not isinstance(place, str) or not isinstance(handler, str):
+        if not isinstance(place, str) or not isinstance(handler, str) or not is_python(template, logical_id):
             return cls(root, frozenset(), (), "")
         folder = root / place
         layers = (path for each in template.layer_folders(logical_id) for path in (each, each / "python"))
@@ -60,6 +61,18 @@ class Code:
     def shapes(self) -> Mapping[str, tuple[Path, int]]:
         """The shapes of AWS's own triggers that it expects or returns, each with its file and line."""
         return shapes(self.modules, self.handler)
+
+
+def is_image(properties: Mapping[str, Any]) -> bool:
+    """Whether a function is made of an image, which has its language and its handler in it."""
+    return properties.get("PackageType") == "Image" or "ImageUri" in properties
+
+
+def is_python(template: ApplicationTemplate, logical_id: str) -> bool:
+    """Whether a function is in Python, as far as the template says."""
+    properties = template.function(logical_id)
+    runtime = known(template, properties.get("Runtime"))
+    return not is_image(properties) and (runtime is None or runtime.startswith("python"))
 
 
 def says_status(code: Code) -> bool:
@@ -86,8 +99,8 @@ class _Finder(ModuleFinder):
 
 def _modules(folder: Path, handler: str) -> Iterator[str]:
     """That of the handler; where it is not in the folder, as a layer may have it, all that are."""
-    of_handler = folder.joinpath(*handler.split("."))
-    if of_handler.with_suffix(".py").is_file() or (of_handler / "__init__.py").is_file():
+    of_handler = handler.replace(".", "/")
+    if handler and any((folder / each).is_file() for each in (f"{of_handler}.py", f"{of_handler}/__init__.py")):
         yield handler
         return
     for file in folder.rglob("*.py") if folder.is_dir() else ():

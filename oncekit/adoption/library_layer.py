@@ -42,7 +42,7 @@ def _of(template: ApplicationTemplate, function: str, layer: str) -> Iterator[st
         ),
     }
     for what, pair in compared.items():
-        has, made = (_known(template, each) for each in pair)
+        has, made = (known(template, each) for each in pair)
         if has and made and has != made and made != "makefile":
             yield (
                 f"{function} has the {what} {has}, and its layer {layer} is made for {made}: give both the same, or "
@@ -50,7 +50,7 @@ def _of(template: ApplicationTemplate, function: str, layer: str) -> Iterator[st
             )
 
 
-def _known(template: ApplicationTemplate, value: Any) -> str | None:
+def known(template: ApplicationTemplate, value: Any) -> str | None:
     """A text, or the default of the parameter that is named."""
     if isinstance(value, dict) and "Ref" in value:
         value = template.at("Parameters", value["Ref"], "Default")

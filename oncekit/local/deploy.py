@@ -5,7 +5,8 @@ type. What moto ignores is added here, and nowhere else:
 
     AWS::StepFunctions::StateMachine  a machine that executes, with its definition rendered and substituted
     ...StateMachineVersion, ...Alias  an alias stands for the machine as it is now
-    AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment
+    AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment;
+                                      one of an image only gets a name
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
     Event buses, rules, schedules, pipes  only get a name here; `events/exchange.py` creates and runs them
     Roles and their policies          only get a name here; `permissions/` checks every call against them
@@ -419,6 +420,10 @@ class _Deployment:
 
     def _function(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("FunctionName", f"{STACK}-{self.key(logical_id)}")
+        attributes = {"Arn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"}
+        reader = _reader("", logical_id, attributes)
+        if properties.get("PackageType") == "Image":
+            return Deployed("AWS::Lambda::Function", properties, name, reader, is_run=False)
         code = self.template.folder / properties["Code"].get("S3Key", "")
         if "S3Key" in properties["Code"]:
             self.sources.add(code)
@@ -440,8 +445,7 @@ class _Deployment:
             python_path=tuple(folder for layer in layers for folder in (layer, layer / packages)),
             role=properties.get("Role"),
         )
-        attributes = {"Arn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"}
-        return Deployed("AWS::Lambda::Function", properties, name, _reader("", logical_id, attributes))
+        return Deployed("AWS::Lambda::Function", properties, name, reader)
 
     def _alias(self, function: str, alias: str) -> None:
         name, _ = name_and_qualifier(function)

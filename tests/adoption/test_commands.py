@@ -16,6 +16,7 @@ import pytest
 import yaml
 from adoption.conftest import APPLICATION, Application
 
+from oncekit.local.deploy import planned
 from oncekit.local.template import parse
 
 ONCE_IN_FULL = ("once/template.yaml", "once/statemachine/operation.asl.yaml", "once/shared/once/step.py")
@@ -516,7 +517,6 @@ SHAPES = {
         {"reserve": "import once\ndef handler(event, context):\n    return {'statusCode': 400, 'body': ''}\n"},
         "warehouse/reserve.py:3: Warehouse returns a statusCode, and what is returned counts as success, also a 400",
     ),
-    "not what another handler reads": (
     "the path and the caller of a request by HTTP": (
         {
             "reserve": "def handler(event, context):\n"
@@ -528,6 +528,7 @@ SHAPES = {
         {"reserve": "def handler(event, context):\n    return (event.get('queryStringParameters') or {}).get('a')\n"},
         'warehouse/reserve.py:2: Warehouse reads event["queryStringParameters"], which Once does not give it',
     ),
+    "not what another handler reads": (
         {"reserve": "def handler(event, context):\n    return stock(event)\n"}
         | {"other": "def handler(event, context):\n    event['Records']\n"},
         "",
@@ -551,6 +552,44 @@ def test_a_function_that_takes_another_shape_is_told(ready: Application, modules
     done = ready.once("new", "reserve", "--function", "Warehouse")
     assert done.code == 0 and told in done.err and (".py:" in done.err) is bool(told), done.err
     assert ("StatusCodeOperations" in ready.text("once/operations.yaml")) is ("a 4xx is a failure" in told)
+
+
+@pytest.mark.parametrize("place", [".", "code", "none"])
+@pytest.mark.parametrize(
+    ("properties", "told"),
+    [
+        ("Runtime: provided.al2023, Handler: bootstrap", "F has the Runtime provided.al2023, and the local cloud runs"),
+        ("Runtime: java21, Handler: 'com.shop.Pay::pay'", "F has the Runtime java21, and the local cloud runs"),
+        ("Runtime: nodejs22.x, Handler: index.handler", "F has the Runtime nodejs22.x, and the local cloud runs"),
+        ("Runtime: python3.13, Handler: app", "F has the Handler app, which names no function, so it fails"),
+        ("Runtime: python3.13, Handler: app.handler", ""),
+    ],
+)
+def test_a_function_that_cannot_be_started_here_is_told_and_added(
+    empty: Application, properties: str, told: str, place: str
+) -> None:
+    added(empty, f"{{ {properties}, CodeUri: {place} }}", told)
+
+
+def test_a_function_of_an_image_is_told_and_stops_nothing_else(empty: Application) -> None:
+    image = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/pay:1"
+    added(empty, f"{{ PackageType: Image, ImageUri: '{image}' }}", "F is an image, and the local cloud runs")
+    template = empty.folder / "template.yaml"
+    assert "F" in planned(template).resources, "the local cloud can be opened"
+
+
+def added(application: Application, properties: str, told: str) -> None:
+    """A function of such properties in an application of its own, added as people do, from within its folder."""
+    template = f"    F: {{ Type: AWS::Serverless::Function, Properties: {properties} }}\n"
+    head = "Transform: AWS::Serverless-2016-10-31\nResources:\n"
+    (application.folder / "code").mkdir()
+    (application.folder / "code" / "app.py").write_text("def handler(event, context): return 1\n")
+    (application.folder / "template.yaml").write_text(head + template)
+    named = ("--template", "template.yaml")
+    assert application.once("init", *named).code == 0
+    done = application.once("new", "work", "--function", "F", *named)
+    assert done.code == 0 and told in done.err and ("F has" in done.err or "F is" in done.err) is bool(told), done.err
+    assert "WorkErrorsAlarm" in application.text("once/operations.yaml")
 
 
 def test_a_layer_of_the_application_is_looked_at_too(ready: Application) -> None:

@@ -207,3 +207,10 @@ def test_fifo_queues_and_topics_without_a_name_get_one_that_ends_as_it_must(proj
     refs = {name: each.ref for name, each in deployed.resources.items()}
     assert all(refs[name].endswith(".fifo") for name in ("Dead", "Works", long, "News"))
     assert not refs["Plain"].endswith(".fifo")
+
+
+def test_a_function_of_an_image_is_named_and_not_run(project: Project) -> None:
+    image = "{ PackageType: Image, ImageUri: '123456789012.dkr.ecr.eu-west-1.amazonaws.com/pay:1' }"
+    deployed = project.deploy(f"  Pay: {{ Type: AWS::Serverless::Function, Properties: {image} }}\n")
+    assert "Pay (AWS::Lambda::Function)" in left_out(deployed.resources)
+    assert deployed.resources["Pay"].attributes("Arn").endswith(":function:once-Pay")
