@@ -19,6 +19,10 @@ from tools import tool
 
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.up import News, _tell
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.permissions.needs import Need
+from oncekit.local.permissions.policies import Answer
+from oncekit.local.resources import Deployed
 from oncekit.promises.evidence import executions_of
 from oncekit.testing import owner_dies
 from oncekit.testing.cloud import TestCloud
@@ -92,13 +96,13 @@ BY_HTTP = {"tenant": "other", "operation": "write-receipt", "idempotencyKey": "k
 
 
 @pytest.fixture(params=["fast", "full"])
-def either_lane(shop: Adopted, cloud: TestCloud, request: pytest.FixtureRequest) -> Iterator[None]:
+def either_lane(shop: Adopted, cloud: TestCloud, request: pytest.FixtureRequest) -> Iterator[str]:
     """Rules and pipes start this one."""
     operations = shop[0].folder / "once" / "operations.yaml"
     written = operations.read_text()
     operations.write_text(written.replace("Default: full", f"Default: {request.param}"))
     cloud.redeploy()
-    yield
+    yield request.param
     operations.write_text(written)
     cloud.redeploy()
 
@@ -234,14 +238,139 @@ def test_the_roles_of_the_nested_template_hold(shop: Adopted, cloud: TestCloud) 
         cloud.redeploy()
 
 
-def test_a_rule_starts_the_alias_and_its_dead_letter_queue_is_its_own(cloud: TestCloud) -> None:
-    made = {name.rpartition(".")[2]: each for name, each in cloud.deployed.resources.items()}
-    rule, policy = made["BillCustomerRule"], made["BillCustomerEventsDeadLetterQueuePolicy"].properties
-    assert [each["Arn"].rpartition(":")[2] for each in rule.properties["Targets"]] == ["live"]
-    assert ':live","input"' in re.sub(r"[\\ ]", "", json.dumps(made["ChargeFeeApi"].properties["Body"]))
+# ---- what is written for an operation is of no use to another one ----
+
+
+@pytest.fixture
+def made(cloud: TestCloud) -> dict[str, Deployed]:
+    return {name.rpartition(".")[2]: each for name, each in cloud.deployed.resources.items()}
+
+
+def test_what_starts_an_operation_takes_from_its_own_source_and_starts_the_lane_that_is_set(
+    either_lane: str, made: dict[str, Deployed]
+) -> None:
+    machine = made["FastStateMachine" if either_lane == "fast" else "OperationStateMachine"].ref
+    rule, pipe = made["BillCustomerRule"].properties, made["ReserveStockPipe"].properties
+    [target] = rule["Targets"]
+    assert (rule["EventBusName"], target["Arn"]) == (made["ShopBus"].ref, f"{machine}:live")
+    assert (pipe["Source"], pipe["Target"]) == (made["WarehouseQueue"].attributes("Arn"), machine)
+    assert target["DeadLetterConfig"]["Arn"] == made["BillCustomerEventsDeadLetterQueue"].attributes("Arn")
+    assert target["RoleArn"] == made["BillCustomerRuleRole"].attributes("Arn")
+    assert pipe["RoleArn"] == made["ReserveStockPipeRole"].attributes("Arn")
+
+
+def test_an_api_starts_the_alias_of_the_fast_lane_and_hands_out_answers_of_its_own(made: dict[str, Deployed]) -> None:
+    paths = made["ChargeFeeApi"].properties["Body"]["paths"]
+    calls = {path: one["x-amazon-apigateway-integration"] for path, each in paths.items() for one in each.values()}
+    post, get = calls["/fees"], calls["/fees/_results/{days}/{hash}/{object}"]
+    assert {each["credentials"] for each in calls.values()} == {made["ChargeFeeApiRole"].attributes("Arn")}
+    started = re.findall(r'"stateMachineArn":"([^"]*)"', post["requestTemplates"]["application/json"])
+    assert started == [f"{made['FastStateMachine'].ref}:live"]
+    assert post["uri"] == "arn:aws:apigateway:us-east-1:states:action/StartSyncExecution"
+    answers = f"{made['ResponseBucket'].ref}/responses/{{days}}/default/charge-fee/{{hash}}/{{object}}"
+    assert get["uri"] == f"arn:aws:apigateway:us-east-1:s3:path/{answers}"
+
+
+SERVICES = {"BillCustomerRuleRole": "events", "ReserveStockPipeRole": "pipes", "ChargeFeeApiRole": "apigateway"}
+
+
+def test_a_role_of_an_operation_may_do_what_this_operation_needs_and_no_more(
+    cloud: TestCloud, made: dict[str, Deployed]
+) -> None:
+    machines = {made[f"{each}StateMachine"].ref for each in ("Operation", "Fast")}
+    queue, log = (made[name].attributes("Arn") for name in ("WarehouseQueue", "ReserveStockPipeLogGroup"))
+    answers, table = f"{made['ResponseBucket'].attributes('Arn')}/responses", made["IdempotencyTable"].attributes("Arn")
+    taken = {(f"sqs:{each}", queue) for each in ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")}
+    noted = {(f"logs:{each}", log) for each in ("CreateLogStream", "PutLogEvents")}
+    starts = {("states:StartExecution", each) for each in machines}
+    of_steps = {(f"dynamodb:{each}", table) for each in ("GetItem", "UpdateItem")}
+    needed = {
+        "BillCustomerRuleRole": starts,
+        "ReserveStockPipeRole": starts | taken | noted,
+        "ChargeFeeApiRole": {
+            ("states:StartSyncExecution", made["FastStateMachine"].ref),
+            ("s3:GetObject", f"{answers}/*/default/charge-fee/*"),
+        },
+        "ChargeFeeEffectsPolicy": of_steps
+        | {(f"s3:{each}", f"{answers}/*/*/charge-fee/*") for each in ("PutObject", "GetObject")},
+    }
+    everything = [each for role in cloud.permissions.roles.values() for each in role.permissions]
+    given = {name: {(p.action, p.resource) for p in everything if name in p.policy.split(".")} for name in needed}
+    assert given == needed
+
+
+def test_a_role_of_an_operation_is_assumed_by_its_service_in_this_account(made: dict[str, Deployed]) -> None:
+    for role, service in SERVICES.items():
+        [trust] = made[role].properties["AssumeRolePolicyDocument"]["Statement"]
+        assert (trust["Action"], trust["Principal"]) == ("sts:AssumeRole", {"Service": f"{service}.amazonaws.com"})
+        # API Gateway does not name the account when it assumes the role of an integration.
+        bound = None if service == "apigateway" else {"StringEquals": {"aws:SourceAccount": ACCOUNT}}
+        assert trust.get("Condition") == bound, role
+
+
+def test_dead_letters_of_an_operation_come_from_its_rule_and_nobody_else(made: dict[str, Deployed]) -> None:
+    policy, rule = made["BillCustomerEventsDeadLetterQueuePolicy"].properties, made["BillCustomerRule"]
+    queue = made["BillCustomerEventsDeadLetterQueue"]
     [allowed] = policy["PolicyDocument"]["Statement"]
+    assert (policy["Queues"], allowed["Resource"]) == ([queue.ref], queue.attributes("Arn"))
     assert (allowed["Action"], allowed["Principal"]) == ("sqs:SendMessage", {"Service": "events.amazonaws.com"})
     assert allowed["Condition"] == {"ArnEquals": {"aws:SourceArn": rule.attributes("Arn")}}
+
+
+KEYS = [
+    ("acme#charge-fee#k", Answer.ALLOWED),
+    ("acme#charge-fee-2#k", Answer.NOT_ALLOWED),
+    ("acme#re-charge-fee#k", Answer.NOT_ALLOWED),
+    ("charge-fee#send-invoice#k", Answer.NOT_ALLOWED),
+    (None, Answer.NOT_ALLOWED),
+]
+
+
+@pytest.mark.parametrize(("key", "answer"), KEYS)
+def test_steps_of_an_operation_reach_its_own_records_only(
+    cloud: TestCloud, made: dict[str, Deployed], key: str | None, answer: Answer
+) -> None:
+    [role] = [each for each in cloud.permissions.roles.values() if each.logical_id.endswith("ChargeFeeFunctionRole")]
+    for action in ("GetItem", "UpdateItem"):
+        need = Need(f"dynamodb:{action}", made["IdempotencyTable"].attributes("Arn"), (("dynamodb:LeadingKeys", key),))
+        assert role.answer(need)[0] is answer
+
+
+def test_each_operation_is_run_by_its_own_function_by_the_alias_that_it_has(cloud: TestCloud) -> None:
+    function = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:once-"
+    ends = {
+        "bill-customer": "billing",
+        "reserve-stock": "Warehouse",
+        "write-receipt": "WriteReceipt:prod",
+        "send-invoice": "SendInvoiceFunction:live",
+        "charge-fee": "ChargeFeeFunction:live",
+    }
+    given = dict(each.split("=") for each in cloud.outputs["Operations"].split(","))
+    assert given == {operation: f"{function}{end}" for operation, end in ends.items()}
+
+
+WATCHED = {
+    "BillCustomerErrorsAlarm": ("AWS/Lambda", "Errors", {"FunctionName": "once-billing"}),
+    "WriteReceiptThrottlesAlarm": ("AWS/Lambda", "Throttles", {"FunctionName": "once-WriteReceipt"}),
+    "BillCustomerEventsDeadLetterAlarm": (
+        "AWS/SQS",
+        "ApproximateNumberOfMessagesVisible",
+        {"QueueName": "once-BillCustomerEventsDeadLetterQueue"},
+    ),
+    "ReserveStockPipeFailingAlarm": ("AWS/EventBridge/Pipes", "ExecutionFailed", {"PipeName": "once-ReserveStockPipe"}),
+    "ChargeFeeApiFailingAlarm": ("AWS/ApiGateway", "5XXError", {"ApiName": "once-Once-charge-fee", "Stage": "live"}),
+}
+
+
+@pytest.mark.parametrize(("alarm", "watched"), WATCHED.items())
+def test_an_alarm_of_an_operation_watches_what_is_its_own(
+    made: dict[str, Deployed], alarm: str, watched: tuple[str, str, dict[str, str]]
+) -> None:
+    given = made[alarm].properties
+    dimensions = {each["Name"]: each["Value"] for each in given["Dimensions"]}
+    assert (given["Namespace"], given["MetricName"], dimensions) == watched
+    topic = [made["AlarmTopic"].ref]
+    assert given["AlarmActions"] == given["OKActions"] == topic
 
 
 def written(shop: Adopted, name: str) -> dict[str, Any]:
