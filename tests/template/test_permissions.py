@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import written_with
+from template_parts import EXAMPLES, written_with
 
 from oncekit.local import LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.once_cloud import PREFIX
 from oncekit.local.permissions.needs import Need
-from oncekit.local.permissions.policies import Answer
+from oncekit.local.permissions.policies import Answer, Permission, permissions_of
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = (ROOT / "template.yaml", *ROOT.glob("*/template.yaml"))
@@ -145,6 +145,28 @@ BOUNDS = [
     ("PlaceOrderRole", "dynamodb:UpdateItem", "<StockTable>", "<ProviderLedgerTable>"),
     ("ChargePaymentRole", "dynamodb:PutItem", "<ProviderLedgerTable>", "<IdempotencyTable>"),
     ("OperationRole", "states:DescribeExecution", f"{EXECUTION}:<OperationStateMachine>:x", f"{EXECUTION}:Other:x"),
+    ("OperationRole", "s3:PutObject", "<ResponseBucket>/requests/x", "<ResponseBucket>/requests-2/x"),
+    ("OperationRole", "s3:PutObject", "<ResponseBucket>/rejected/x", "<ResponseBucket>/rejected-2/x"),
+    ("FastRole", "states:StartExecution", f"{MACHINE}:<OperationStateMachine>", f"{MACHINE}:<FastStateMachine>"),
+    ("RecoveryRole", "states:StartExecution", f"{MACHINE}:<OperationStateMachine>", f"{MACHINE}:<FastStateMachine>"),
+    ("RecoveryRole", "dynamodb:Query", "<IdempotencyTable>/index/open-operations", "<IdempotencyTable>/index/other"),
+    ("RecoveryRole", "dynamodb:GetItem", "<IdempotencyTable>", "<OrdersTable>"),
+    ("RecoveryRole", "s3:ListBucket", "<ResponseBucket>", "arn:aws:s3:::another"),
+    ("RecoveryScheduleRole", "states:StartExecution", f"{MACHINE}:<RecoveryStateMachine>", f"{MACHINE}:Other"),
+    ("RequestRuleRole", "states:StartExecution", f"{MACHINE}:<FastStateMachine>", f"{MACHINE}:<RecoveryStateMachine>"),
+    ("RequestPipeRole", "states:StartExecution", f"{MACHINE}:<FastStateMachine>", f"{MACHINE}:<RecoveryStateMachine>"),
+    ("RequestPipeRole", "sqs:ReceiveMessage", "<RequestQueue>", "<RequestDeadLetterQueue>"),
+    ("RequestPipeRole", "sqs:DeleteMessage", "<RequestQueue>", "<EventDeadLetterQueue>"),
+    ("RequestPipeRole", "logs:PutLogEvents", "<RequestPipeLogGroup>", "<OperationLogGroup>"),
+    ("RequestApiRole", "dynamodb:GetItem", "<IdempotencyTable>", "<OrdersTable>"),
+    ("CacheResponseRole", "logs:PutLogEvents", "<CacheResponseLogGroup>", "<OperationLogGroup>"),
+    ("PlaceOrderRole", "dynamodb:PutItem", "<OrdersTable>", "<StockTable>"),
+    (
+        "BuildReportRole",
+        "s3:GetObject",
+        "<ResponseBucket>/responses/30d/acme/build-report/x",
+        "<ResponseBucket>/responses/30d/acme/build-report-2/x",
+    ),
 ]
 """Role, action, a resource that it is for, and the nearest one that it is not for."""
 
@@ -185,19 +207,90 @@ def test_a_hundred_operations_with_short_names_fit_into_the_policies_of_a_role(r
     assert sum(map(len, documents)) <= 10_240
 
 
-@pytest.mark.parametrize(
-    ("key", "answer"),
-    [
-        ("acme#place-order#k", Answer.ALLOWED),
-        ("acme#charge-payment#k", Answer.NOT_ALLOWED),
-        ("place-order#charge-payment#k", Answer.NOT_ALLOWED),
-        (None, Answer.NOT_ALLOWED),
-    ],
-)
-@pytest.mark.parametrize("action", ["GetItem", "UpdateItem"])
-def test_steps_reach_the_records_of_their_operation_only(
-    shared_cloud: LocalCloud, action: str, key: str | None, answer: Answer
+# ---- conditions ----
+
+TABLE, SHOP = f"{ARN.format('dynamodb')}:table/IdempotencyTable", f"{FUNCTION}:shop-Pay:live"
+OVERWRITES = {"s3:if-none-match": None, "s3:ObjectCreationOperation": "true"}
+STRANGER = "210987654321"
+CONDITIONS = [
+    ("LanesPolicy", "lambda:InvokeFunction", SHOP, {}, {"aws:ResourceAccount": STRANGER}),
+    ("LanesPolicy", "lambda:InvokeFunction", SHOP, {}, {"aws:RequestedRegion": "eu-west-1"}),
+    ("RecoveryRole", "cloudwatch:PutMetricData", "*", {"cloudwatch:namespace": "Once"}, {"cloudwatch:namespace": "No"}),
+    *(
+        ("PlaceOrderRole", action, TABLE, {"dynamodb:LeadingKeys": "acme#place-order#k"}, {"dynamodb:LeadingKeys": key})
+        for action in ("dynamodb:GetItem", "dynamodb:UpdateItem")
+        for key in ("acme#place-order-2#k", "acme#re-place-order#k", "place-order#charge-payment#k", None)
+    ),
+    *(
+        ("ResponseBucketPolicy", "s3:PutObject", "ResponseBucket.Arn/responses/x", OVERWRITES, OVERWRITES | new)
+        for new in ({"s3:if-none-match": "*"}, {"s3:ObjectCreationOperation": "false"})
+    ),
+    *(
+        (holder, action, place, {"aws:SecureTransport": "false"}, {"aws:SecureTransport": "true"})
+        for holder, action, place in (
+            ("ResponseBucketPolicy", "s3:GetObject", "ResponseBucket.Arn/requests/x"),
+            ("ResponseBucketPolicy", "s3:ListBucket", "ResponseBucket.Arn"),
+            ("EventDeadLetterQueuePolicy", "sqs:ReceiveMessage", "EventDeadLetterQueue.Arn"),
+            ("RequestQueuePolicy", "sqs:GetQueueAttributes", "RequestQueue.Arn"),
+            ("RequestDeadLetterQueuePolicy", "sqs:DeleteMessage", "RequestDeadLetterQueue.Arn"),
+        )
+    ),
+    (
+        "EventDeadLetterQueuePolicy",
+        "sqs:SendMessage",
+        "EventDeadLetterQueue.Arn",
+        {"aws:SourceArn": "RequestRule.Arn"},
+        {"aws:SourceArn": "AnotherRule.Arn"},
+    ),
+    *(
+        (
+            "RequestQueuePolicy",
+            f"sqs:{action}",
+            "RequestQueue.Arn",
+            {"aws:PrincipalAccount": STRANGER},
+            {"aws:PrincipalAccount": ACCOUNT},
+        )
+        for action in ("SendMessage", "ReceiveMessage", "DeleteMessage")
+    ),
+]
+"""Who holds a statement with a condition, a call that the statement is for, and what makes of it one that it is not
+for. A statement allows or refuses; without its condition it would do so for both.
+"""
+
+
+def conditional(holder: str) -> list[Permission]:
+    """The permissions of a role or a policy that have a condition, as they are deployed."""
+    for file in (TEMPLATES[0], EXAMPLES):
+        known, resources = written_with(file, Operations="pay=shop-Pay:live")
+        if holder in resources:
+            found = [known.resolve(each) for each in documents(resources[holder]["Properties"])]
+            return [each for document in found for each in permissions_of(holder, document) if each.condition]
+    raise KeyError(holder)
+
+
+def documents(properties: dict[str, Any]) -> list[dict[str, Any]]:
+    holders = [with_all(each) for each in properties.get("Policies", [properties])]
+    return [each["PolicyDocument"] for each in holders if "PolicyDocument" in each]
+
+
+@pytest.mark.parametrize(("holder", "action", "resource", "own", "beyond"), CONDITIONS)
+def test_a_condition_tells_a_call_that_its_statement_is_for_from_the_nearest_one(
+    holder: str, action: str, resource: str, own: dict[str, str | None], beyond: dict[str, str | None]
 ) -> None:
-    table = shared_cloud.deployed.resources["IdempotencyTable"].attributes("Arn")
-    need = Need(f"dynamodb:{action}", table, (("dynamodb:LeadingKeys", key),))
-    assert shared_cloud.permissions.roles["PlaceOrderRole"].answer(need)[0] is answer
+    def is_for(context: dict[str, str | None]) -> bool:
+        return any(each.is_for(Need(action, resource, tuple(context.items()))) for each in conditional(holder))
+
+    assert is_for(own)
+    assert not is_for(own | beyond)
+
+
+def test_each_condition_has_such_a_call(resources: Resources) -> None:
+    stated = {
+        (name, key)
+        for name, each in resources.items()
+        for document in documents(each["Properties"])
+        for statement in document["Statement"]
+        for compared in with_all(statement).get("Condition", {}).values()
+        for key in compared
+    }
+    assert stated == {(holder, key) for holder, _, _, own, beyond in CONDITIONS for key in {*own, *beyond}}
