@@ -65,6 +65,40 @@ def test_an_error_that_is_permanent_and_unclear_goes_to_the_operator() -> None:
     assert type(as_caught(Both("?"))) is NeedsAttention
 
 
+class PaymentRequired(PermanentError):
+    status = 402
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (PermanentError("no", status=400), "[400] no"),
+        (PermanentError("no", status=499), "[499] no"),
+        (PermanentError("no", status=399), "no"),
+        (PermanentError("no", status=500), "no"),
+        (PermanentError("no", status="402"), "no"),  # type: ignore[arg-type]  # what is no number is none
+        (PaymentRequired("no"), "[402] PaymentRequired: no"),
+        (PaymentRequired("no", status=409), "[409] PaymentRequired: no"),
+    ],
+    ids=str,
+)
+def test_a_status_from_400_to_499_stands_before_the_message(raised: PermanentError, told: str) -> None:
+    assert str(as_caught(raised)) == told
+
+
+def test_an_error_that_is_no_answer_has_no_status() -> None:
+    class Unclear(NeedsAttention):
+        status = 402
+
+    assert str(as_caught(Unclear("no"))) == "Unclear: no"
+
+
+@pytest.mark.parametrize("raised", [PermanentError, ValueError])
+def test_a_message_of_two_thousand_characters_is_whole_and_one_more_is_too_many(raised: type[Exception]) -> None:
+    assert str(as_caught(raised("x" * 2_000))) == "x" * 2_000
+    assert str(as_caught(raised("x" * 2_001))).endswith("xxx ...")
+
+
 @pytest.mark.parametrize("raised", [PermanentError, CardDeclined, ValueError])
 def test_a_long_message_is_cut_and_says_so(raised: type[Exception]) -> None:
     caught = as_caught(raised("x" * 10_000))

@@ -57,6 +57,9 @@ class Weather:
 
 LOOP: list[Any] = []
 LOOP.append(LOOP)
+DEEP: list[Any] = []
+for _ in range(100_000):
+    DEEP = [DEEP]
 
 
 @pytest.mark.parametrize(
@@ -71,6 +74,12 @@ LOOP.append(LOOP)
         ([1, b"raw"], "/1 is a bytes"),
         (Weather(), "it is a Weather"),
         ({("a", "b"): 1}, "it has a member whose name is of type tuple"),
+        ({"a": {("b",): 1}}, "/a has a member whose name is of type tuple"),
+        (
+            {"text": "a", "none": None, "flag": True, "pair": (1, 2.5), 3: 0, 2.5: 0, None: 0, "total": Decimal(1)},
+            "/total is a Decimal",
+        ),
+        (DEEP, "is nested too deeply"),
         (LOOP, "contains itself"),
         (10**5000, "digits"),
     ],

@@ -101,6 +101,16 @@ class TestApplyOnce:
         assert self.add_line(attempt(2), "tea", name="second") is False
         assert one("orders")["processedEvents"] == {"acme#greet#key-1", "second:acme#greet#key-1"}
 
+    def test_one_key_in_two_tables_is_two_items(self, attempt: Attempt, rows: Rows) -> None:
+        request = attempt()
+        for table in ("stock", "prices"):
+            assert request.apply_once(table, {"sku": "mug"}, "SET n = :n", {":n": 1}) is True
+        assert rows("stock") == rows("prices")
+
+    def test_an_update_needs_neither_values_nor_names(self, attempt: Attempt, one: One) -> None:
+        assert attempt().apply_once("orders", {"orderId": "o-1"}, "REMOVE goods") is True
+        assert one("orders") == {"orderId": "o-1", "processedEvents": {"acme#greet#key-1"}}
+
     def test_a_condition_that_does_not_hold_is_told_from_an_earlier_attempt(self, attempt: Attempt, one: One) -> None:
         is_open = Attr("status").eq("open")
         with pytest.raises(ConditionFailed, match=r"apply_once to orders was refused by action 1 .* on status = :v0"):

@@ -37,10 +37,12 @@ def sell(step: Step) -> JSON:
 
 
 ACTIONS: dict[str, Callable[..., None]] = {
-    "Put": lambda step, key, **options: step.put("stock", key, **options),
-    "Update": lambda step, key, **options: step.update("stock", key, "SET sold = :one", {":one": 1}, **options),
-    "Delete": lambda step, key, **options: step.delete("stock", key, **options),
-    "ConditionCheck": lambda step, key, **options: step.check("stock", key, **options),
+    "Put": lambda step, key, table="stock", **options: step.put(table, key, **options),
+    "Update": lambda step, key, table="stock", **options: step.update(
+        table, key, "SET sold = :one", {":one": 1}, **options
+    ),
+    "Delete": lambda step, key, table="stock", **options: step.delete(table, key, **options),
+    "ConditionCheck": lambda step, key, table="stock", **options: step.check(table, key, **options),
 }
 
 
@@ -115,6 +117,12 @@ class TestOnce:
         twin._read()  # both have seen that the step was not done
         assert one.run("sell", sell, "sell") == twin.run("sell", sell, "sell")
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+    def test_an_update_needs_neither_values_nor_names_nor_a_condition(self, attempt: Attempt, rows: Rows) -> None:
+        request = attempt()
+        request.step("before", lambda step: step.put("stock", {"sku": "mug", "sold": 1}))
+        request.step("clear", lambda step: step.update("stock", {"sku": "mug"}, "REMOVE sold"))
+        assert rows("stock") == [{"sku": {"S": "mug"}}]
 
     def test_all_four_kinds_of_actions_happen(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
@@ -332,6 +340,28 @@ class TestMistakes:
         ):
             attempt(2).step("settle", note(None))
 
+    @pytest.mark.parametrize(("before", "now"), [("order", "order a line"), ("order a line", "order")])
+    def test_a_meaning_that_begins_as_the_former_one_is_another(self, attempt: Attempt, before: str, now: str) -> None:
+        attempt(1).step("settle", note(1), meaning=before)
+        with pytest.raises(StepMismatchError, match=f"as '{before}', and is '{now}' now"):
+            attempt(2).step("settle", note(2), meaning=now)
+
+    def test_of_a_meaning_two_hundred_characters_count(self, attempt: Attempt, rows: Rows) -> None:
+        meaning = "m" * 199
+        attempt(1).step("settle", note(1), meaning=f"{meaning}é-1")
+        assert record(rows)["steps"]["settle"]["meaning"] == f"{meaning}é"
+        assert attempt(2).step("settle", note(2), meaning=f"{meaning}é-2") == 1
+        with pytest.raises(StepMismatchError):
+            attempt(3).step("settle", note(3), meaning=f"{meaning}e")
+
+    def test_steps_whose_names_begin_alike_are_two(self, attempt: Attempt, rows: Rows) -> None:
+        for fence, first in ((1, 1), (2, None)):
+            request = attempt(fence)
+            assert request.step("pay", note(first)) == 1
+            assert request.step("pay-2", note(2)) == 2
+            assert request.step("p" * 40, note(3)) == 3, "the longest name"
+        assert len(record(rows)["steps"]) == 3
+
     def test_a_name_whose_function_was_renamed_but_means_the_same(self, attempt: Attempt) -> None:
         attempt(1).step("settle", order, meaning="v1")
         assert attempt(2).step("settle", note(None), meaning="v1") == {"orderId": "o-1"}
@@ -365,6 +395,21 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match=r"all steps have \d+ bytes, over the limit of 16384"):
             request.step("s-3", note("x" * 4094))
         assert request.step("small", note(1)) == 1
+
+    @pytest.mark.parametrize(("more", "fits"), [(0, True), (1, False)])
+    def test_all_steps_of_a_record_have_sixteen_kibibytes_together(
+        self, attempt: Attempt, more: int, fits: bool
+    ) -> None:
+        """Names and meanings count, a meaning in UTF-8, and so does what an earlier attempt did."""
+        for number in range(3):
+            attempt(1 + number).step(f"s-{number}", note("x" * 4094), meaning="é")
+        last = note("x" * (16_384 - 3 * (len("s-0é") + 1 + 4096) - len("s-3m") - len('""') + more))
+        request = attempt(4)
+        if fits:
+            request.step("s-3", last, meaning="m")
+        else:
+            with pytest.raises(InvalidWriteError, match=r"all steps have 16385 bytes, over the limit of 16384"):
+                request.step("s-3", last, meaning="m")
 
     def test_a_result_that_is_not_json(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:
@@ -407,6 +452,20 @@ class TestMistakes:
 
         attempt().step("place", write)
         assert rows("stock") == rows("prices") == [{"sku": {"S": "mug"}}]
+
+    @pytest.mark.parametrize("first", ACTIONS)
+    @pytest.mark.parametrize("second", ACTIONS)
+    def test_each_kind_of_action_may_name_a_key_that_another_table_has_too(
+        self, attempt: Attempt, rows: Rows, first: str, second: str
+    ) -> None:
+        def write(step: Step) -> JSON:
+            ACTIONS[first](step, {"sku": "mug"}, condition=Attr("sku").not_exists())
+            ACTIONS[second](step, {"sku": "mug"}, condition=Attr("sku").not_exists(), table="prices")
+            return "done"
+
+        assert attempt().step("place", write) == "done"
+        left = [len(rows(table)) for table in ("stock", "prices")]
+        assert left == [1 if kind in ("Put", "Update") else 0 for kind in (first, second)]
 
     def test_two_actions_on_one_item_that_only_dynamodb_can_tell(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:

@@ -47,6 +47,19 @@ def test_a_valid_payload_passes_and_is_not_changed(name: str, payload: dict[str,
     assert json.dumps(payload) == before
 
 
+def test_a_default_of_the_schema_is_not_filled_in() -> None:
+    """Business logic gets the payload of which the fingerprint was made."""
+    line = {"type": "object", "properties": {"quantity": {"type": "integer", "default": 1}}}
+    schema = {
+        "type": "object",
+        "properties": {"currency": {"default": "EUR"}, "line": line, "lines": {"type": "array", "items": line}},
+    }
+    for payload in ({}, {"line": {}, "lines": [{}]}):
+        before = json.dumps(payload)
+        PayloadSchema(schema).check(payload)
+        assert json.dumps(payload) == before
+
+
 def test_every_fault_is_named_by_its_pointer() -> None:
     payload = {"amount": "42.00", "currency": "euro", "colour": "blue", "card": ""}
     assert faults(SCHEMAS["charge_payment"], payload) == [
