@@ -16,6 +16,7 @@ from logged import logged
 from operating import FUNCTION, ID, Operator, put
 
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.faults import never_arrives
 
 GONE = "ResourceNotFoundException"
 QUESTIONS = [
@@ -285,6 +286,79 @@ def in_log(operator: Watched, lane: str, *ended: tuple[str, str, str | None]) ->
         for type, arn, error in ended
     ]
     return logged(operator, list(enumerate(lines)), "log", f"/aws/vendedlogs/states/once-{lane}")
+
+
+OWN_ENDS = ["InvalidRequest", "PayloadMismatch", "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost"]
+ENDS: list[tuple[str, str | None, str]] = [
+    ("ABORTED", None, "ABORTED before it had a lock"),
+    ("TIMED_OUT", None, "TIMED_OUT before it had a lock"),
+    ("TIMED_OUT", "States.Timeout", "TIMED_OUT (States.Timeout) before it had a lock"),
+    ("FAILED", "States.Runtime", "FAILED (States.Runtime) before it had a lock"),
+    ("FAILED", "DynamoDB.ThrottlingException", "FAILED (DynamoDB.ThrottlingException) before it had a lock"),
+    *(("FAILED", each, "") for each in OWN_ENDS),
+    ("FAILED", None, ""),
+    ("SUCCEEDED", None, ""),
+    ("RUNNING", None, ""),
+]
+
+
+@pytest.mark.parametrize(("status", "error", "told"), ENDS)
+def test_an_execution_of_the_full_lane_is_named_where_its_end_is_not_its_machines_own(
+    operator: Watched, status: str, error: str | None, told: str
+) -> None:
+    stopped = lost(operator)
+    end = {"status": status, **({"error": error} if error else {})}
+    operator.answers["DescribeExecution"] = lambda answer: answer.update(end)
+    complaints = found(operator)
+    assert list(complaints) == (["warning: stopped, default#told#lost"] if told else [])
+    assert all(message == f"{told}: {stopped.arn}" for message, _ in complaints.values())
+
+
+def test_request_whose_time_was_over_before_it_had_a_lock_is_named(operator: Watched) -> None:
+    with operator.cloud.intercept(never_arrives(state="AcquireLock", nth=0)):
+        late = operator.cloud.run(operator.request())
+    [(about, (message, _))] = found(operator).items()
+    assert about == f"warning: stopped, {ID}" and message == f"TIMED_OUT before it had a lock: {late.arn}"
+
+
+@pytest.mark.parametrize("age", [7 * 86_400 - 1, 7 * 86_400 + 1])
+def test_executions_are_looked_at_for_seven_days(operator: Watched, age: int) -> None:
+    lost(operator)
+    operator.cloud.clock.advance(age)  # type: ignore[attr-defined]  # it is virtual
+    assert bool(found(operator)) is (age < 7 * 86_400)
+
+
+def test_an_execution_that_the_sweep_started_is_not_named_for_the_next_sweep_starts_another(
+    operator: Watched,
+) -> None:
+    operator.died_in("Finalize")
+    operator.lease_over()
+    with operator.cloud.intercept(operator._stopping("AcquireLock")):
+        operator.sweep()
+    assert any(":recover-" in arn and status == "ABORTED" for arn, status in operator.executions().items())
+    operator.client("dynamodb").delete_item(TableName=operator.outputs["TableName"], Key={"id": {"S": ID}})
+    assert found(operator) == {}
+
+
+DIED_FAST = [
+    ("ExecutionFailed", "States.Runtime", "1 × States.Runtime"),
+    ("ExecutionTimedOut", None, "1 × TIMED_OUT"),
+    ("ExecutionAborted", None, "1 × ABORTED"),
+    *(("ExecutionFailed", each, "") for each in OWN_ENDS),
+    ("ExecutionFailed", None, ""),
+    ("ExecutionSucceeded", None, ""),
+    ("ExecutionStarted", None, ""),
+]
+
+
+@pytest.mark.parametrize(("type", "error", "told"), DIED_FAST)
+def test_an_execution_of_the_fast_lane_is_counted_where_its_end_is_not_its_machines_own(
+    operator: Watched, type: str, error: str | None, told: str
+) -> None:
+    with in_log(operator, "fast", (type, "arn:1", error)):
+        complaints = found(operator)
+    assert list(complaints) == (["warning: stopped, /aws/vendedlogs/states/once-fast"] if told else [])
+    assert all(f": {told}; the last one: arn:1" in message for message, _ in complaints.values())
 
 
 def test_what_died_in_the_fast_lane_is_told_as_its_log_has_it(operator: Watched) -> None:

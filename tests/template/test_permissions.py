@@ -210,9 +210,10 @@ def test_a_hundred_operations_with_short_names_fit_into_the_policies_of_a_role(r
 # ---- conditions ----
 
 TABLE, SHOP = f"{ARN.format('dynamodb')}:table/IdempotencyTable", f"{FUNCTION}:shop-Pay:live"
-OVERWRITES = {"s3:if-none-match": None, "s3:ObjectCreationOperation": "true"}
+Context = dict[str, str | None]
+OVERWRITES: Context = {"s3:if-none-match": None, "s3:ObjectCreationOperation": "true"}
 STRANGER = "210987654321"
-CONDITIONS = [
+ALLOWANCES: list[tuple[str, str, str, Context, Context]] = [
     ("LanesPolicy", "lambda:InvokeFunction", SHOP, {}, {"aws:ResourceAccount": STRANGER}),
     ("LanesPolicy", "lambda:InvokeFunction", SHOP, {}, {"aws:RequestedRegion": "eu-west-1"}),
     ("RecoveryRole", "cloudwatch:PutMetricData", "*", {"cloudwatch:namespace": "Once"}, {"cloudwatch:namespace": "No"}),
@@ -221,6 +222,15 @@ CONDITIONS = [
         for action in ("dynamodb:GetItem", "dynamodb:UpdateItem")
         for key in ("acme#place-order-2#k", "acme#re-place-order#k", "place-order#charge-payment#k", None)
     ),
+    (
+        "EventDeadLetterQueuePolicy",
+        "sqs:SendMessage",
+        "EventDeadLetterQueue.Arn",
+        {"aws:SourceArn": "RequestRule.Arn"},
+        {"aws:SourceArn": "AnotherRule.Arn"},
+    ),
+]
+REFUSALS: list[tuple[str, str, str, Context, Context]] = [
     *(
         ("ResponseBucketPolicy", "s3:PutObject", "ResponseBucket.Arn/responses/x", OVERWRITES, OVERWRITES | new)
         for new in ({"s3:if-none-match": "*"}, {"s3:ObjectCreationOperation": "false"})
@@ -235,13 +245,6 @@ CONDITIONS = [
             ("RequestDeadLetterQueuePolicy", "sqs:DeleteMessage", "RequestDeadLetterQueue.Arn"),
         )
     ),
-    (
-        "EventDeadLetterQueuePolicy",
-        "sqs:SendMessage",
-        "EventDeadLetterQueue.Arn",
-        {"aws:SourceArn": "RequestRule.Arn"},
-        {"aws:SourceArn": "AnotherRule.Arn"},
-    ),
     *(
         (
             "RequestQueuePolicy",
@@ -253,9 +256,10 @@ CONDITIONS = [
         for action in ("SendMessage", "ReceiveMessage", "DeleteMessage")
     ),
 ]
-"""Who holds a statement with a condition, a call that the statement is for, and what makes of it one that it is not
-for. A statement allows or refuses; without its condition it would do so for both.
+"""Who holds a statement with a condition, a call that it allows or refuses, and what makes of it one that it says
+nothing of: without its condition it would be for both.
 """
+CONDITIONS = [*((True, *each) for each in ALLOWANCES), *((False, *each) for each in REFUSALS)]
 
 
 def conditional(holder: str) -> list[Permission]:
@@ -273,15 +277,15 @@ def documents(properties: dict[str, Any]) -> list[dict[str, Any]]:
     return [each["PolicyDocument"] for each in holders if "PolicyDocument" in each]
 
 
-@pytest.mark.parametrize(("holder", "action", "resource", "own", "beyond"), CONDITIONS)
+@pytest.mark.parametrize(("allows", "holder", "action", "resource", "own", "beyond"), CONDITIONS)
 def test_a_condition_tells_a_call_that_its_statement_is_for_from_the_nearest_one(
-    holder: str, action: str, resource: str, own: dict[str, str | None], beyond: dict[str, str | None]
+    allows: bool, holder: str, action: str, resource: str, own: Context, beyond: Context
 ) -> None:
-    def is_for(context: dict[str, str | None]) -> bool:
-        return any(each.is_for(Need(action, resource, tuple(context.items()))) for each in conditional(holder))
+    def said(context: Context) -> set[bool]:
+        need = Need(action, resource, tuple(context.items()))
+        return {each.allows for each in conditional(holder) if each.is_for(need)}
 
-    assert is_for(own)
-    assert not is_for(own | beyond)
+    assert (said(own), said(own | beyond)) == ({allows}, set())
 
 
 def test_each_condition_has_such_a_call(resources: Resources) -> None:
@@ -293,4 +297,4 @@ def test_each_condition_has_such_a_call(resources: Resources) -> None:
         for compared in with_all(statement).get("Condition", {}).values()
         for key in compared
     }
-    assert stated == {(holder, key) for holder, _, _, own, beyond in CONDITIONS for key in {*own, *beyond}}
+    assert stated == {(holder, key) for _, holder, _, _, own, beyond in CONDITIONS for key in {*own, *beyond}}
