@@ -16,7 +16,6 @@ from logged import logged
 from operating import FUNCTION, ID, Operator, put
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import never_arrives
 
 GONE = "ResourceNotFoundException"
 QUESTIONS = [
@@ -315,7 +314,13 @@ def test_an_execution_of_the_full_lane_is_named_where_its_end_is_not_its_machine
 
 
 def test_request_whose_time_was_over_before_it_had_a_lock_is_named(operator: Watched) -> None:
-    with operator.cloud.intercept(never_arrives(state="AcquireLock", nth=0)):
+    def for_days(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state != "AcquireLock":
+            return proceed()
+        operator.cloud.clock.advance(3 * 86_400)  # type: ignore[attr-defined]  # it is virtual
+        raise ConnectionError
+
+    with operator.cloud.intercept(for_days):
         late = operator.cloud.run(operator.request())
     [(about, (message, _))] = found(operator).items()
     assert about == f"warning: stopped, {ID}" and message == f"TIMED_OUT before it had a lock: {late.arn}"
