@@ -16,6 +16,8 @@ T = {"TableName": "t"}
 QUEUE = {"QueueUrl": "http://127.0.0.1:5000/123456789012/q"}
 MACHINE = f"arn:aws:states:{HERE}:stateMachine:m"
 FUNCTIONS = f"arn:aws:lambda:{HERE}:function"
+ABROAD = "arn:aws:lambda:us-east-1:210987654321:function"
+"""Of another account."""
 
 UNCONDITIONAL = "s3:if-match=None s3:if-none-match=None s3:ObjectCreationOperation="
 CALLS = [
@@ -70,6 +72,7 @@ CALLS = [
     ("sqs", "DeleteMessageBatch", QUEUE, [f"sqs:DeleteMessage arn:aws:sqs:{HERE}:q"]),
     ("lambda", "Invoke", {"FunctionName": "f:live"}, [f"lambda:InvokeFunction {FUNCTIONS}:f:live"]),
     ("lambda", "Invoke", {"FunctionName": "f", "Qualifier": "2"}, [f"lambda:InvokeFunction {FUNCTIONS}:f:2"]),
+    ("lambda", "Invoke", {"FunctionName": f"{ABROAD}:f", "Qualifier": "2"}, [f"lambda:InvokeFunction {ABROAD}:f:2"]),
     ("states", "StartExecution", {"stateMachineArn": f"{MACHINE}:live"}, [f"states:StartExecution {MACHINE}"]),
     ("states", "ListStateMachines", {}, ["states:ListStateMachines *"]),
     (

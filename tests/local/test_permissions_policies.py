@@ -100,6 +100,17 @@ def test_allow_counts_when_its_condition_holds(condition: dict[str, Any], allowe
     assert given is (Answer.ALLOWED if allowed else Answer.NOT_ALLOWED)
 
 
+@pytest.mark.aws(unconfirmed="V1")
+@pytest.mark.parametrize(
+    ("resource", "allowed"),
+    [(TABLE, True), (TABLE.replace("123456789012", "210987654321"), False), ("arn:aws:s3:::b", True), (None, True)],
+)
+def test_the_account_of_a_resource_is_the_one_in_its_arn(resource: str | None, allowed: bool) -> None:
+    of_this_account = allow("*", "*", Condition={"StringEquals": {"aws:ResourceAccount": "123456789012"}})
+    given = answer(of_this_account, need=Need("dynamodb:GetItem", resource))
+    assert given is (Answer.ALLOWED if allowed else Answer.NOT_ALLOWED)
+
+
 @pytest.mark.aws(
     "IAM User Guide, Policy evaluation logic", "an explicit deny in any of these policies overrides the allow"
 )

@@ -140,6 +140,12 @@ BOUNDS = [
     ("RequestApiRole", "s3:GetObject", "<ResponseBucket>/responses/x", "<ResponseBucket>/requests/x"),
     ("RequestApiRole", "states:StartSyncExecution", f"{MACHINE}:<FastStateMachine>", f"{MACHINE}:Other"),
     ("OperationRole", "lambda:InvokeFunction", f"{FUNCTION}:{OWN}:live", f"{FUNCTION}:{OWN}:1"),
+    (
+        "FastRole",
+        "lambda:InvokeFunction",
+        f"{FUNCTION}:{PREFIX}told:live",
+        f"arn:aws:lambda:{REGION}:210987654321:function:{PREFIX}told:live",
+    ),
     ("FastRole", "lambda:InvokeFunction", f"{FUNCTION}:{OWN}:live", f"{FUNCTION}:other_op-charge-payment:live"),
     ("OperationRole", "dynamodb:UpdateItem", "<IdempotencyTable>", "<OrdersTable>"),
     ("PlaceOrderRole", "dynamodb:UpdateItem", "<StockTable>", "<ProviderLedgerTable>"),

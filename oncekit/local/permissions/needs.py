@@ -186,8 +186,12 @@ def _of_lambda(prefix: str, operation: str, parameters: Parameters) -> Iterator[
     if "FunctionName" not in parameters:
         yield from _of_any_service(prefix, operation, parameters)
         return
-    name, qualifier = name_and_qualifier(parameters["FunctionName"], parameters.get("Qualifier"))
-    yield Need(f"lambda:{_ACTIONS.get((prefix, operation), operation)}", function_arn(name, qualifier))
+    named = str(parameters["FunctionName"])
+    name, qualifier = name_and_qualifier(named, parameters.get("Qualifier"))
+    resource = function_arn(name, qualifier)
+    if named.startswith("arn:"):  # it may be another account's
+        resource = ":".join([*named.split(":")[:6], *resource.split(":")[6:]])
+    yield Need(f"lambda:{_ACTIONS.get((prefix, operation), operation)}", resource)
 
 
 _MACHINE = re.compile(r"(arn:[^:]+:states:[^:]+:[^:]+:stateMachine:[^:]+):.+")

@@ -52,7 +52,7 @@ class Permission:
         if need.resource is not None and not matches(self.resource, need.resource):
             return False
         # What cannot be told counts for the caller: better to let a call pass than to refuse what AWS would allow.
-        met = holds(self.condition, dict(need.context)) if self.condition else True
+        met = holds(self.condition, {**_of_the_resource(need), **dict(need.context)}) if self.condition else True
         return self.allows if met is None else met
 
     def __str__(self) -> str:
@@ -178,6 +178,12 @@ _COMMON = {
     "aws:resourceaccount": ACCOUNT,
     "aws:securetransport": "true",
 }
+
+
+def _of_the_resource(need: Need) -> dict[str, str]:
+    """Its account, where its ARN names one; that of a bucket does not."""
+    account = (need.resource or "").split(":", 5)[4:5]
+    return {"aws:resourceaccount": account[0]} if account and account[0] else {}
 
 
 def matches(pattern: str, value: str) -> bool:
