@@ -382,6 +382,29 @@ def test_a_function_that_imports_once_gets_the_request_and_another_one_the_paylo
     assert machine["Properties"]["Parameters"]["PayloadOnlyOperations"]["Fn::Join"][1] == ["receive", "receipt"]
 
 
+OTHERS = ["import once_more", "from oncelib import operation", "from oncelib.once import operation", "import not_once"]
+IMPORTS = {
+    "the library": (["import once"], True),
+    "a module of it": (["import once.conditions as conditions"], True),
+    "a name of a module of it": (["from once.errors import PermanentError"], True),
+    "others": (OTHERS, False),
+    "others, of its own folder": (OTHERS, False),
+}
+
+
+@pytest.mark.parametrize("case", IMPORTS)
+def test_a_module_whose_name_begins_as_the_librarys_is_another(ready: Application, case: str) -> None:
+    code, (lines, is_the_library) = ready.folder / "warehouse", IMPORTS[case]
+    (code / "reserve.py").write_text("\n".join([*lines, "def handler(event, context): return {}\n"]))
+    if "folder" in case:
+        (code / "oncelib").mkdir()
+        for name in ("once_more.py", "not_once.py", "oncelib/__init__.py", "oncelib/once.py"):
+            (code / name).write_text("operation = 1\n")
+    done = ready.once("new", "reserve", "--function", "Warehouse")
+    assert done.code == 0 and ("imports once, and has no layer" in done.err) is is_the_library, done.err
+    assert ("PayloadOnlyOperations" in ready.text("once/operations.yaml")) is not is_the_library
+
+
 @pytest.mark.parametrize("code", ["warehouse", "."], ids=["a folder", "the application, with its once/"])
 def test_imports_are_followed_into_folders_without_an_init_file(ready: Application, code: str) -> None:
     template = ready.folder / "template.yaml"

@@ -88,6 +88,21 @@ def test_the_library_of_this_machine_is_not_there_for_a_function_without_it(
     assert "Layers: [!Ref OnceLibrary]" in failed["errorMessage"]
 
 
+def test_a_module_of_a_function_may_have_a_name_that_begins_as_the_librarys(
+    runtime: LambdaRuntime, tmp_path: Path
+) -> None:
+    (tmp_path / "once_more").mkdir()
+    for name in ("once_more/__init__.py", "oncelib.py"):
+        (tmp_path / name).write_text("VALUE = 1")
+    (tmp_path / "once_more" / "once.py").write_text("VALUE = 2")
+    (tmp_path / "app.py").write_text(
+        "import once_more.once, oncelib\ndef handler(*_): return [once_more.once.VALUE, oncelib.VALUE]"
+    )
+    runtime.register("bare", FunctionSpec(tmp_path))
+    assert call(runtime, "bare", "anything") == [2, 1]
+    assert not has_library(tmp_path, [])
+
+
 @pytest.mark.parametrize("has_it_by", ["a layer", "a copy", "a requirement"])
 def test_the_library_is_there_for_a_function_that_has_it(tmp_path: Path, has_it_by: str) -> None:
     code, layer = tmp_path / "code", tmp_path / "layer"
