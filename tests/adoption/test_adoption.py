@@ -8,7 +8,7 @@ import os
 import re
 import runpy
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -350,25 +350,45 @@ def test_each_operation_is_run_by_its_own_function_by_the_alias_that_it_has(clou
 
 
 WATCHED = {
-    "BillCustomerErrorsAlarm": ("AWS/Lambda", "Errors", {"FunctionName": "once-billing"}),
-    "WriteReceiptThrottlesAlarm": ("AWS/Lambda", "Throttles", {"FunctionName": "once-WriteReceipt"}),
+    "BillCustomerErrorsAlarm": ("AWS/Lambda", "Errors", {"FunctionName": "once-billing"}, [5, 5], [5, 6]),
+    "WriteReceiptThrottlesAlarm": ("AWS/Lambda", "Throttles", {"FunctionName": "once-WriteReceipt"}, [5, 5], [5, 6]),
     "BillCustomerEventsDeadLetterAlarm": (
         "AWS/SQS",
         "ApproximateNumberOfMessagesVisible",
         {"QueueName": "once-BillCustomerEventsDeadLetterQueue"},
+        [0, 0],
+        [0, 1],
     ),
-    "ReserveStockPipeFailingAlarm": ("AWS/EventBridge/Pipes", "ExecutionFailed", {"PipeName": "once-ReserveStockPipe"}),
-    "ChargeFeeApiFailingAlarm": ("AWS/ApiGateway", "5XXError", {"ApiName": "once-Once-charge-fee", "Stage": "live"}),
+    "ReserveStockPipeFailingAlarm": (
+        "AWS/EventBridge/Pipes",
+        "ExecutionFailed",
+        {"PipeName": "once-ReserveStockPipe"},
+        [0, 0],
+        [0, 1],
+    ),
+    "ChargeFeeApiFailingAlarm": (
+        "AWS/ApiGateway",
+        "5XXError",
+        {"ApiName": "once-Once-charge-fee", "Stage": "live"},
+        [5, 5],
+        [5, 6],
+    ),
 }
+"""What each alarm is of, and the data of two periods of five minutes: of one in which all is well, and of another."""
+STATISTICS: dict[str, Callable[[list[int]], float]] = {"Sum": sum, "Maximum": max}
 
 
 @pytest.mark.parametrize(("alarm", "watched"), WATCHED.items())
-def test_an_alarm_of_an_operation_watches_what_is_its_own(
-    made: dict[str, Deployed], alarm: str, watched: tuple[str, str, dict[str, str]]
+def test_an_alarm_of_an_operation_rings_for_what_is_its_own(
+    made: dict[str, Deployed], alarm: str, watched: tuple[str, str, dict[str, str], list[int], list[int]]
 ) -> None:
-    given = made[alarm].properties
-    dimensions = {each["Name"]: each["Value"] for each in given["Dimensions"]}
-    assert (given["Namespace"], given["MetricName"], dimensions) == watched
+    given, (namespace, metric, dimensions, good, bad) = made[alarm].properties, watched
+    assert (given["Namespace"], given["MetricName"]) == (namespace, metric)
+    assert {each["Name"]: each["Value"] for each in given["Dimensions"]} == dimensions
+    assert (given["Period"], given["EvaluationPeriods"], given["TreatMissingData"]) == (300, 1, "notBreaching")
+    assert given["ComparisonOperator"] == "GreaterThanThreshold"
+    statistic = STATISTICS[given["Statistic"]]
+    assert statistic(good) <= given["Threshold"] < statistic(bad)
     topic = [made["AlarmTopic"].ref]
     assert given["AlarmActions"] == given["OKActions"] == topic
 
