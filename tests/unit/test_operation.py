@@ -97,6 +97,35 @@ def test_a_large_result_goes_to_the_bucket_byte_for_byte(aws: None, event: Calla
     assert client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read() == text
 
 
+def test_what_is_logged_of_a_result_says_whether_it_went_to_the_bucket(
+    aws: None, event: Callable[..., Event], capsys: pytest.CaptureFixture[str]
+) -> None:
+    @operation()
+    def handler(request: Request) -> JSON:
+        return "x" * int(request.payload["size"])
+
+    for size in (10, 250_000):
+        handler(event("greet", {"size": size}))
+    small, large = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (small["ResultBytes"], "offloaded" in small) == (12, False)
+    assert (large["ResultBytes"], large["offloaded"]) == (250_002, True)
+
+
+class Declined(PermanentError):
+    pass
+
+
+def test_an_error_leaves_under_a_name_that_the_state_machine_catches(event: Callable[..., Event]) -> None:
+    declined, unknown = Declined("no"), KeyError("no")
+    with pytest.raises(PermanentError, match=r"^Declined: no$") as raised:
+        raising(declined)(event())
+    assert type(raised.value) is PermanentError and raised.value.__cause__ is declined
+    for error in (PermanentError("no"), unknown):
+        with pytest.raises(type(error)) as raised_as_it_is:
+            raising(error)(event())
+        assert raised_as_it_is.value is error and error.__cause__ is None
+
+
 def test_a_broken_schema_is_known_before_the_first_request(tmp_path: Path) -> None:
     path = tmp_path / "schema.json"
     path.write_text('{"type": "objekt"}')

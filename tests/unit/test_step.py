@@ -223,6 +223,17 @@ class TestLostAnswers:
         assert wire.pauses == list(LONGEST_PAUSES)
         assert rows("orders") == []
 
+    def test_pauses_grow_and_leave_a_function_time_for_its_work(self) -> None:
+        assert all(0 < earlier < later for earlier, later in itertools.pairwise(LONGEST_PAUSES))
+        assert sum(LONGEST_PAUSES) < 10
+
+    def test_what_was_never_sent_is_not_sent_again_and_nothing_is_closed_out(self, attempt: Attempt) -> None:
+        wire = Wire()
+        with pytest.raises(InvalidWriteError, match="step 'place' cannot be sent to DynamoDB"):
+            wire.log(attempt()).run("place", lambda step: step.put("", {"sku": "mug"}), "order")
+        assert wire.calls.count("transact_write_items") == 1
+        assert not {"update_item"} & set(wire.calls) and wire.pauses == []
+
     def test_an_error_that_is_about_something_else_passes_at_once(self, attempt: Attempt) -> None:
         wire = Wire(never_arrives(refusal("AccessDeniedException")))
         with pytest.raises(ClientError, match="AccessDenied"):
@@ -570,6 +581,23 @@ def same(got: Any, sent: Any) -> bool:
 @given(PLAIN)
 def test_a_value_comes_back_as_it_was(value: Any) -> None:
     assert same(from_dynamodb(to_dynamodb({"v": value}, "it"))["v"], value)
+
+
+@pytest.mark.parametrize(
+    ("sent", "got"),
+    [
+        (Decimal("1.10"), Decimal("1.10")),
+        (True, True),
+        ((1, "a"), [1, "a"]),
+        ({"a", "b"}, {"a", "b"}),
+        (frozenset({1, 0.5}), {Decimal(1), Decimal("0.5")}),
+    ],
+    ids=str,
+)
+def test_values_that_json_does_not_have_are_stored_too(sent: Any, got: Any) -> None:
+    assert from_dynamodb(to_dynamodb({"v": sent}, "it"))["v"] == got
+    assert type(from_dynamodb(to_dynamodb({"v": sent}, "it"))["v"]) is type(got)
+    assert from_dynamodb(to_dynamodb({"v": bytearray(b"a")}, "it"))["v"].value == b"a"
 
 
 KEYS = itertools.count()

@@ -60,6 +60,15 @@ def test_a_default_of_the_schema_is_not_filled_in() -> None:
         assert json.dumps(payload) == before
 
 
+def test_a_format_is_not_checked() -> None:
+    PayloadSchema(member({"type": "string", "format": "date"})).check({"it": "tomorrow"})
+
+
+@pytest.mark.parametrize("end", ["", "#"])
+def test_the_draft_is_named_with_a_hash_at_its_end_or_without(end: str) -> None:
+    PayloadSchema({"$schema": f"http://json-schema.org/draft-07/schema{end}"}).check({})
+
+
 def test_every_fault_is_named_by_its_pointer() -> None:
     payload = {"amount": "42.00", "currency": "euro", "colour": "blue", "card": ""}
     assert faults(SCHEMAS["charge_payment"], payload) == [
@@ -132,6 +141,10 @@ def test_what_only_the_compiled_check_refuses_is_refused_with_its_rule() -> None
         ({"$schema": "https://json-schema.org/draft/2020-12/schema"}, "draft-07"),
         ({"type": "objekt"}, "Unknown type"),
         ({"$ref": "https://example.com/schema.json"}, "nothing is fetched"),
+        ({"$ref": "http://example.com/schema.json"}, "nothing is fetched"),
+        ({"$ref": "ftp://example.com/schema.json"}, "nothing is fetched"),
+        ({"$ref": "file:///etc/hosts"}, "nothing is fetched"),
+        ({"$ref": "other.json"}, "nothing is fetched"),
     ],
 )
 def test_a_schema_that_cannot_be_used_is_refused_when_it_is_read(schema: dict[str, Any], reason: str) -> None:
