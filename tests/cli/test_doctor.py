@@ -78,6 +78,9 @@ def found(operator: Watched, *options: str) -> dict[str, tuple[str, str]]:
     bad = [each for each in checks if each["outcome"] in ("wrong", "warning")]
     assert all(each["message"] and each["advice"] for each in bad), bad
     assert not [each for each in bad if each["advice"].count("`") % 2], "a command is between two backticks"
+    well = {each["name"] for each in checks if each["outcome"] == "ok"}
+    # All functions that are named may be fine, and an open operation have none.
+    assert not well & {each["name"] for each in bad} - {"functions"}, "what is not fine is not said to be fine, too"
     return {f"{each['outcome']}: {each['name']}, {each['resource']}": (each["message"], each["advice"]) for each in bad}
 
 
