@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import shutil
@@ -15,9 +16,14 @@ from typing import Any
 import pytest
 import yaml
 from adoption.conftest import APPLICATION, Application
+from once.validation import PayloadSchema
 
+from oncekit.adoption.names import Operation
+from oncekit.adoption.operation import Wanted, schema_of
+from oncekit.adoption.trigger import FromRule
 from oncekit.local.deploy import planned
 from oncekit.local.template import parse
+from oncekit.problem import Problem
 
 ONCE_IN_FULL = ("once/template.yaml", "once/statemachine/operation.asl.yaml", "once/shared/once/step.py")
 
@@ -332,6 +338,56 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
     assert state_of(ready) == before
 
 
+NAMES = {"a": True, "a" * 40: True, "a" * 41: False, "a-b-2": True, "pay2": True}
+NAMES |= dict.fromkeys(["", "a--b", "a-", "-a", "2a", "a_b", "aB", "é", "a\n"], False)
+
+
+@pytest.mark.parametrize(("name", "good"), NAMES.items())
+def test_a_name_of_an_operation_is_one_that_requests_and_resources_can_have(name: str, good: bool) -> None:
+    with contextlib.nullcontext() if good else pytest.raises(Problem, match="is not a name for an operation"):
+        Operation(name)
+
+
+KEYS = [
+    ("k", "k"),
+    ("k" * 256, "k" * 256),
+    ("k" * 257, None),
+    ("", None),
+    (7, "7"),
+    (True, None),
+    (1.5, None),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("given", "key"), KEYS, ids=lambda each: str(each)[:9])
+def test_a_key_of_an_example_is_one_that_a_request_can_have(given: Any, key: str | None) -> None:
+    trigger = FromRule("ShopBus/Paid", "$.detail.no", "$.detail", "quarantine")
+    example = {"source": "shop", "detail-type": "Paid", "detail": {"no": given}}
+    wanted = Wanted(Operation("pay"), "Pay", trigger=trigger, example=example)
+    if key is None:
+        with pytest.raises(Problem, match="the key must be a text of 1 to 256 characters, or a whole number"):
+            wanted.request()
+    else:
+        expected = {"operation": "pay", "idempotencyKey": key, "payload": {"no": given}, "onCrash": "quarantine"}
+        assert wanted.request() == expected
+
+
+def test_a_schema_is_made_of_what_an_example_has() -> None:
+    payload = {"s": "a", "i": 1, "n": 1.5, "b": True, "l": [1], "o": {"x": "y"}, "e": {}, "z": None}
+    kinds = {"s": "string", "i": "integer", "n": "number", "b": "boolean", "l": "array"}
+    of_object = {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}}
+    schema = schema_of("pay", payload)
+    assert schema["properties"] == {
+        **{name: {"type": kind} for name, kind in kinds.items()},
+        "o": of_object,
+        "e": {"type": "object", "properties": {}},
+        "z": {},
+    }
+    assert schema["required"] == sorted(payload) and "additionalProperties" not in schema
+    PayloadSchema(schema).check({**payload, "more": 1})
+
+
 def test_an_operation_that_is_there_is_not_written_again(ready: Application) -> None:
     assert ready.once("new", "pay").code == 0
     before = state_of(ready)
@@ -426,6 +482,43 @@ def test_another_way_to_the_function_and_a_long_timeout_are_told(ready: Applicat
     )
     assert done.code == 0 and "Warehouse still gets what comes from WarehouseQueue" in done.err
     assert "Warehouse may take 60 seconds, and Once waits for 30" in done.err
+
+
+@pytest.mark.parametrize(("seconds", "is_told"), [(30, False), (31, True)])
+def test_a_function_that_may_take_longer_than_once_waits_is_told(
+    ready: Application, seconds: int, is_told: bool
+) -> None:
+    template = ready.folder / "template.yaml"
+    template.write_text(template.read_text().replace("Timeout: 20 ", f"Timeout: {seconds} "))
+    done = ready.once("new", "reserve", "--function", "Warehouse")
+    assert ("Warehouse may take" in done.err) is is_told, done.err
+
+
+READERS = """
+    Mapping:
+        Type: AWS::Lambda::EventSourceMapping
+        Properties: {EventSourceArn: !GetAtt WarehouseQueue.Arn, FunctionName: !Ref Warehouse}
+    MappingOfAnother:
+        Type: AWS::Lambda::EventSourceMapping
+        Properties: {EventSourceArn: !GetAtt WarehouseQueueTwo.Arn, FunctionName: !Ref Warehouse}
+    Rule:
+        Type: AWS::Events::Rule
+        Properties: {EventBusName: !Ref ShopBus, EventPattern: {source: [a]}}
+    RuleOfAnother:
+        Type: AWS::Events::Rule
+        Properties: {EventBusName: !Ref ShopBusTwo, EventPattern: {source: [a]}}
+"""
+
+
+def test_what_else_takes_from_a_source_is_told_and_not_what_takes_from_one_of_a_longer_name(ready: Application) -> None:
+    text = ready.text("template.yaml").replace("    # --- functions ---\n", f"{READERS}    # --- functions ---\n")
+    (ready.folder / "template.yaml").write_text(text)
+    of_queue = ("--from-queue", "WarehouseQueue", "--key", "$.body.a")
+    queue = ready.once("new", "reserve", "--function", "Warehouse", *of_queue).err
+    bus = ready.once("new", "bill", "--function", "BillCustomer", "--from-rule", RULE, "--key", "$.detail.a").err
+    assert "Mapping still gets what comes from WarehouseQueue by its own mapping: take that away" in queue
+    assert "Rule still gets what comes from ShopBus by its own targets: take that away" in bus
+    assert "OfAnother" not in queue + bus
 
 
 def test_a_function_that_imports_once_without_its_layer_is_told(ready: Application) -> None:

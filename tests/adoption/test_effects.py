@@ -230,6 +230,20 @@ def test_another_trigger_takes_the_place_of_the_former_one(foreign: Application)
     assert sorted(former["template.yaml"].splitlines()) == sorted(foreign.text("template.yaml").splitlines())
 
 
+def test_nothing_of_an_operation_whose_name_is_longer_is_taken_away(foreign: Application) -> None:
+    foreign.once("init")
+    for operation in ("bill", "bill-2"):
+        assert foreign.once("new", operation, "--function", "BillCustomer", *OF_RULE).code == 0
+    before = added(foreign)
+    of_bill = {each for each in before[0] if each.startswith("Bill") and not each.startswith("Bill2")}
+    assert foreign.once("new", "bill", "--replace").code == 0
+    gone = before[0] - added(foreign)[0]
+    assert gone < of_bill and "BillRule" in gone and "BillErrorsAlarm" not in gone
+    assert added(foreign)[1] == before[1] and "ShopBusName" in foreign.text("template.yaml"), "the other one names it"
+    assert foreign.once("new", "bill", "--function", "BillCustomer", "--gets", "request").code == 0
+    assert settings(foreign)["PayloadOnlyOperations"] == ["bill-2"] and allowed(foreign) == {"Bill": "BillCustomerRole"}
+
+
 def test_without_an_example_a_payload_that_was_written_by_hand_stays(foreign: Application) -> None:
     foreign.once("init")
     foreign.once(*NEW, *OF_RULE)
