@@ -291,6 +291,7 @@ def test_a_role_of_an_operation_may_do_what_this_operation_needs_and_no_more(
             ("states:StartSyncExecution", made["FastStateMachine"].ref),
             ("s3:GetObject", f"{answers}/*/default/charge-fee/*"),
         },
+        "SendInvoiceFunctionRole": {("dynamodb:PutItem", made["SendInvoiceTable"].attributes("Arn"))},
         "ChargeFeeEffectsPolicy": of_steps
         | {(f"s3:{each}", f"{answers}/*/*/charge-fee/*") for each in ("PutObject", "GetObject")},
     }

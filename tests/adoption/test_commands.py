@@ -402,6 +402,16 @@ def test_without_an_example_the_test_of_a_known_function_waits_for_a_payload(rea
     assert "Write a payload" not in ready.once("new", "pay").err
 
 
+def test_a_new_function_publishes_each_change_ends_in_time_and_its_table_outlives_the_stack(ready: Application) -> None:
+    assert ready.once("new", "pay", "--step").code == 0
+    made = parse(ready.text("template.yaml"), ready.folder)["Resources"]
+    of_once = parse(ready.text("once/template.yaml"), ready.folder)["Parameters"]
+    function, table = made["PayFunction"]["Properties"], made["PayTable"]
+    assert function["AutoPublishAliasAllProperties"] and made["OnceLibrary"]["Properties"]["PublishLambdaVersion"]
+    assert function["Timeout"] <= of_once["BusinessTimeoutSeconds"]["Default"]
+    assert table["DeletionPolicy"] == table["UpdateReplacePolicy"] == "Retain"
+
+
 def test_before_init_there_is_no_new(foreign: Application, empty: Application) -> None:
     assert "run `once init` first" in foreign.once("new", "pay").err
     assert "there is no template.yaml" in empty.once("new", "pay").err
