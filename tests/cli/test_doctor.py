@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from commands import KeptSession, Sessions
 from logged import logged
 from operating import FUNCTION, ID, Operator, put
 
+from oncekit.cli.deployed.stack import Stack
 from oncekit.local import Execution, LocalCloud
 
 GONE = "ResourceNotFoundException"
@@ -380,6 +382,31 @@ def test_what_died_in_the_fast_lane_is_told_as_its_log_has_it(operator: Watched)
     assert about == "warning: stopped, /aws/vendedlogs/states/once-fast"
     assert message.startswith("2 died in the fast lane") and message.endswith("the last one: arn:3")
     assert "1 × DynamoDB.ResourceNotFoundException, 1 × TIMED_OUT" in message and "send them again" in advice
+
+
+@pytest.fixture
+def on_aws(operator: Watched, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+    """A stack whose machines write logs, as they do on AWS."""
+    monkeypatch.setattr(Stack, "is_local", False)
+    with in_log(operator, "operation"), in_log(operator, "fast", ("ExecutionTimedOut", "arn:1", None)):
+        yield operator
+
+
+def test_a_log_that_is_off_is_not_searched_and_that_is_said(on_aws: Watched) -> None:
+    given = {**on_aws.cloud.parameters, "ExecutionLog": "OFF"}
+    on_aws.described(Parameters=[{"ParameterKey": name, "ParameterValue": each} for name, each in given.items()])
+    done = on_aws.once("doctor")
+    assert done.code == 0 and re.search(r"- stopped +its log is off \(ExecutionLog\)\n", done.out), done.out
+    assert "died in the fast lane" not in done.out
+
+
+def test_a_log_that_is_too_long_is_searched_in_part_and_that_is_said(on_aws: Watched) -> None:
+    assert "not looked at" not in on_aws.once("doctor").out
+    pages = itertools.count()
+    on_aws.answers["FilterLogEvents"] = lambda answer: answer.update(nextToken=f"page-{next(pages)}")
+    out = on_aws.once("doctor").out
+    assert re.search("- stopped +its log has more than was searched: the saved log query `failures` shows", out), out
+    assert "died in the fast lane" in out and "1 not looked at" in out
 
 
 def test_what_is_not_among_the_newest_is_found_by_the_log_and_a_cut_is_said(
