@@ -99,6 +99,12 @@ def test_a_message_of_two_thousand_characters_is_whole_and_one_more_is_too_many(
     assert str(as_caught(raised("x" * 2_001))).endswith("xxx ...")
 
 
+def test_the_name_of_a_class_counts_as_a_part_of_its_message() -> None:
+    left = 2_000 - len("CardDeclined: ")
+    assert str(as_caught(CardDeclined("x" * left))) == f"CardDeclined: {'x' * left}"
+    assert str(as_caught(CardDeclined("x" * (left + 1)))) == f"CardDeclined: {'x' * (left - 4)} ..."
+
+
 @pytest.mark.parametrize("raised", [PermanentError, CardDeclined, ValueError])
 def test_a_long_message_is_cut_and_says_so(raised: type[Exception]) -> None:
     caught = as_caught(raised("x" * 10_000))

@@ -104,6 +104,14 @@ def test_a_write_that_met_another_at_the_same_moment_is_made_again() -> None:
     assert len(pauses) == 2
 
 
+@pytest.mark.parametrize("status", [403, 404, 408, 410, 500])
+def test_a_write_that_s3_refuses_for_another_reason_is_not_made_again(status: int) -> None:
+    store, pauses = stubbed_store([status, 200])
+    with pytest.raises(ClientError):
+        store.put(id=ID, fence=1, owner="one", text="1")
+    assert pauses == []
+
+
 def test_a_write_that_always_meets_another_waits_longer_each_time_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda low, high: high - low)
     store, pauses = stubbed_store([409] * PUT_ATTEMPTS)

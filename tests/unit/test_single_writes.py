@@ -107,6 +107,12 @@ class TestApplyOnce:
             assert request.apply_once(table, {"sku": "mug"}, "SET n = :n", {":n": 1}) is True
         assert rows("stock") == rows("prices")
 
+    def test_two_items_of_one_table_need_no_names(self, attempt: Attempt, rows: Rows) -> None:
+        request = attempt()
+        for sku in ("mug", "mug-2"):
+            assert request.apply_once("stock", {"sku": sku}, "SET n = :n", {":n": 1}) is True
+        assert len(rows("stock")) == 2
+
     def test_an_update_needs_neither_values_nor_names(self, attempt: Attempt, one: One) -> None:
         assert attempt().apply_once("orders", {"orderId": "o-1"}, "REMOVE goods") is True
         assert one("orders") == {"orderId": "o-1", "processedEvents": {"acme#greet#key-1"}}
