@@ -34,7 +34,7 @@ def starts_of(run: Run) -> tuple[Start, ...]:
     following = (*run.visits[1:], None)
     return tuple(
         start
-        for visit, after in zip(run.visits, following, strict=True)
+        for visit, after in zip(run.visits, following, strict=False)  # a run that has only begun has no visit
         if visit.state == WORK
         for start in _starts(visit, after)
     )

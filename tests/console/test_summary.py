@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import io
 import json
@@ -32,6 +33,12 @@ def story(cloud: LocalCloud, request: dict[str, object] = charge()) -> str:  # n
     runs = sorted((run_here(cloud.describe(each.exec_arn)) for each in known), key=lambda run: run.started_at)
     now = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC)
     return summary([part_of(run) for run in runs], cloud.record(id_of(request)), now)
+
+
+def test_a_run_that_has_only_begun_is_told_too(cloud: LocalCloud) -> None:
+    """The page looks at it before it has entered a state."""
+    begun = dataclasses.replace(run_here(cloud.run(charge())), status="RUNNING", visits=(), details=())
+    assert part_of(begun).role == "running" and part_of(begun).starts == ()
 
 
 def itself(execution: Execution) -> str:
