@@ -12,7 +12,7 @@ import re
 import select
 import socket
 import ssl
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from werkzeug.serving import WSGIRequestHandler
@@ -49,6 +49,7 @@ class Systems(Protocol):
     """What is behind the connections, and the application of their server: see outside.py."""
 
     def answers(self, place: Place) -> bool: ...
+    def opening(self) -> AbstractContextManager[None]: ...
     def refused(self, told: str, place: Place, why: str = "") -> str: ...
 
 
@@ -93,9 +94,10 @@ class Connection(WSGIRequestHandler):
         if is_here(self.place):
             self._open_here(self.place)
         elif self.outside.answers(self.place):
-            self._reply(200)
-            if self.connection.recv(1, socket.MSG_PEEK) == _STARTS_TLS:
-                self._secure(self.place)
+            with self.outside.opening():
+                self._reply(200)
+                if self.connection.recv(1, socket.MSG_PEEK) == _STARTS_TLS:
+                    self._secure(self.place)
         else:
             self._reply(502, self.outside.refused(self.told, self.place))
 

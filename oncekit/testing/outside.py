@@ -15,7 +15,8 @@ import hashlib
 import io
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 TOLD = "HTTP_X_ONCE_CALL"
 LEAST_OF_A_KEY = 16
 """Characters of a key that a request must carry: some providers take shorter ones than `provider_key` gives."""
+
+OPENING_SECONDS = 5
+"""For how long a check waits, at most, for connections that have only begun."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Outside:
         self._unanswered: list[str] = []
         self._raised: list[BaseException] = []
         self._lock = threading.Lock()
+        self._opened = threading.Condition(self._lock)
+        self._opening = 0
         self._server = Loopback(0, Connection)
         self._server.open(self)
 
@@ -103,7 +109,8 @@ class Outside:
 
     def check(self) -> None:
         """Raises what an answer of the test has raised since the last check, or Unanswered for what has none."""
-        with self._lock:
+        with self._opened:
+            self._opened.wait_for(lambda: not self._opening, OPENING_SECONDS)
             told, self._unanswered = self._unanswered, []
             raised, self._raised = self._raised, []
         if raised:
@@ -112,6 +119,18 @@ class Outside:
             raise Unanswered("\n".join(dict.fromkeys(told)))
 
     # ---- connections ----
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """While a connection begins: a function may have ended before it is known here why its connection failed."""
+        with self._opened:
+            self._opening += 1
+        try:
+            yield
+        finally:
+            with self._opened:
+                self._opening -= 1
+                self._opened.notify_all()
 
     def answers(self, place: Place) -> bool:
         """Whether a connection is taken. What uses the ports of HTTP is, so that an error can name the whole URL."""
