@@ -6,6 +6,8 @@ execution ends, and what it was given is lost.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -58,6 +60,11 @@ def _gives_up(state: State, lives: float) -> Iterator[str]:
                 yield (
                     f"some {retries // 2} retries in {lives / 3600:g} h are more than the {HISTORY_EVENTS} events at "
                     "which AWS ends an execution; raise MaxDelaySeconds"
+                )
+            elif math.log2(float(clause.get("BackoffRate", 2))) * retries / 2 >= sys.float_info.max_exp:
+                yield (
+                    f"the BackoffRate to the power of some {retries // 2} retries in {lives / 3600:g} h is more than a "
+                    "number can be, and what AWS makes of it is in no document; lower BackoffRate"
                 )
 
 

@@ -87,7 +87,12 @@ BROKEN = {
     "a full lane that gives up while it lives": (
         "MaxAttempts: 99999999",
         "MaxAttempts: 200",
-        "AcquireLock: gives up after 200 retries, which last 8.0 h on average, while its execution lives for 24 h",
+        "AcquireLock: gives up after 200 retries, which last 7.7 h on average, while its execution lives for 24 h",
+    ),
+    "a full lane whose waits grow beyond all numbers": (
+        "BackoffRate: 1.4",
+        "BackoffRate: 10",
+        "AcquireLock: the BackoffRate to the power of some 57",
     ),
     "a full lane whose retries are more than a history takes": (
         "MaxDelaySeconds: 300",

@@ -32,10 +32,8 @@ def retry_delay(retry: Any, error: str | None, done: dict[int, int], dice: rando
             return None
         done[index] = count + 1
         longest = float(retrier.max_delay_seconds.max_delays_seconds)
-        try:
-            delay = min(retrier.interval_seconds.seconds * float(retrier.backoff_rate.rate) ** count, longest)
-        except OverflowError:
-            delay = longest
+        # What AWS makes of a wait that is no number any more is in no document: OverflowError.
+        delay = min(retrier.interval_seconds.seconds * float(retrier.backoff_rate.rate) ** count, longest)
         return dice.uniform(0, delay) if retrier.jitter_strategy.jitter_strategy is JitterStrategy.FULL else delay
     return None
 
