@@ -94,7 +94,9 @@ class Operation:
     def _status(self) -> str:
         """As the executions say."""
         decided = (row.part.status for row in self.rows if row.part.status)
-        return next(decided, "REFUSED" if all(row.part.role == "refused" for row in self.rows) else "IN_PROGRESS")
+        roles = {row.part.role for row in self.rows}
+        ended = "REFUSED" if roles <= {"refused"} else "FAILED" if roles <= {"refused", "died"} else "IN_PROGRESS"
+        return next(decided, ended)
 
     @property
     def status(self) -> str:

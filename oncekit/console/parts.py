@@ -12,8 +12,9 @@ from oncekit.console.json_text import members_of
 from oncekit.console.run import RUNNING, Run, Visit
 from oncekit.console.starts import WORK, Start
 
-Role = Literal["owner", "duplicate", "refused", "passed on", "running"]
-"""`passed on`: it had nothing to do but to start, or to leave it to, another execution."""
+Role = Literal["owner", "duplicate", "refused", "passed on", "running", "died"]
+"""`passed on`: it had nothing to do but to start, or to leave it to, another execution; `died`: it ended before it had
+a lock, and not as a duplicate does."""
 
 OPERATOR = ":operator-"
 RECOVERY = "recover-"
@@ -105,7 +106,7 @@ def part_of(run: Run) -> Part:
     elif "HandOver" in states or "RefuseInFullLane" in states or (by_recovery and not is_owner):
         role = "passed on"
     elif not is_owner:
-        role = "duplicate"
+        role = "duplicate" if last in OF_DUPLICATES else "died"
     return Part(
         role=role,
         end=(run.error or last) if role == "refused" else last,
@@ -206,5 +207,5 @@ def _of_another(run: Run, role: Role, last: str) -> Iterator[str]:
         yield OF_DUPLICATES[last][1]
     else:
         yield f"It ended in {last or 'no state'} ({error_of(run.cause, run.error) or run.status})."
-    if role in ("duplicate", "refused"):
+    if role in ("duplicate", "refused", "died"):
         yield "Your function did not run."

@@ -146,7 +146,10 @@ def _of_duplicates(parts: Sequence[Part], some_owner: bool) -> Iterator[str]:
         yield f"{waiting} {'request waits' if waiting == 1 else 'requests wait'} for it."
     for end, count in Counter(each.end for each in parts if each.role == "duplicate").items():
         some = f"{count} {'duplicate' if count == 1 else 'duplicates'}"
-        yield f"{some} {OF_DUPLICATES[end][0] if end in OF_DUPLICATES else f'ended in {end}'}."
+        yield f"{some} {OF_DUPLICATES[end][0]}."
+    died = Counter(each.end for each in parts if each.role == "died" and (some_owner or len(parts) > 1))
+    for end, count in died.items():
+        yield f"{count} {'request' if count == 1 else 'requests'} ended in {end}, without a lock."
     refused = Counter(each.end for each in parts if each.role == "refused" and (some_owner or len(parts) > 1))
     for error, count in refused.items():
         some = f"{count} {'request' if count == 1 else 'requests'}"

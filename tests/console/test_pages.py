@@ -109,6 +109,12 @@ def test_what_a_person_decided_is_in_the_list(cloud: LocalCloud, visitor: Visito
     assert listed(page) == [("RELEASED", "order-1")] and 'class="badge" hidden' in page
 
 
+def test_a_request_that_died_without_a_lock_is_not_listed_as_in_progress(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(charge(payload={"amount": 4200, "_jsonata_lambda": True}))
+    page = visitor.get("/").text
+    assert listed(page) == [("FAILED", "order-1")] and "duplicate" not in page
+
+
 @pytest.fixture
 def after_a_restart(cloud: LocalCloud, actions: LocalActions) -> Iterator[Visitor]:
     """Somebody at a page whose cloud has records, and executions of none of them."""

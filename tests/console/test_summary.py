@@ -75,7 +75,7 @@ def test_a_new_request_and_its_duplicates(cloud: LocalCloud, lane: str) -> None:
 
 def test_an_owner_that_died_after_the_charge_and_recovery_that_ran_it_again(cloud: LocalCloud) -> None:
     dying(cloud)
-    died = "The owner was stopped (OwnerDied) while your function ran (attempt 1): its effect may have happened."
+    died = "The owner was stopped (OwnerDied) while your function may have been running (attempt 1): its effect may have happened."
     assert story(cloud) == f"{died} When its lease is over, a sweep starts it again."
     cloud.run(charge())
     recover(cloud)
@@ -101,7 +101,7 @@ def test_an_owner_that_dies_on_purpose_is_gone_and_its_lock_stays(cloud: LocalCl
     assert record["owner"].startswith(dead.arn) and record["leaseExpiresAt"] > cloud.clock.now()
     assert len(cloud.invocations()) == (fault == "dies-after")
     assert story(cloud) == (
-        "The owner was stopped (OwnerDied) while your function ran (attempt 1): its effect may have happened. "
+        "The owner was stopped (OwnerDied) while your function may have been running (attempt 1): its effect may have happened. "
         "When its lease is over, a sweep starts it again."
     )
 
@@ -362,3 +362,11 @@ def test_an_owner_that_is_at_work_says_so(cloud: LocalCloud) -> None:
     with cloud.intercept(before(lambda: seen.append(story(cloud)), state="ExecuteBusinessLogic")):
         cloud.run(charge())
     assert seen == ["Your function is running (attempt 1)."]
+
+
+def test_a_request_that_died_before_it_had_a_lock_is_no_duplicate_and_not_in_progress(cloud: LocalCloud) -> None:
+    request = charge(payload={"amount": 4200, "_jsonata_lambda": True})
+    ended = cloud.run(request)
+    assert (ended.error, cloud.record(id_of(request))) == ("States.QueryEvaluationError", None)
+    assert itself(ended).startswith("It ended in ReceiveRequest (") and "did not run" in itself(ended)
+    assert story(cloud, request) == itself(ended)

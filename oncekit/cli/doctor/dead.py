@@ -24,8 +24,8 @@ from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
 DAYS = 7
 """How far back is looked; no further than records are kept, for what has expired may be gone."""
 MOST = 25
-"""Executions of each of three statuses, and of the log, that are looked at, the newest: recoveries need DescribeExecution
-as well, 300 at once and 15 a second."""
+"""Executions of each of three statuses, and of the log, that are looked at, the newest: recoveries need
+DescribeExecution as well, 300 at once and 15 a second."""
 MOST_PAGES = 20
 """Of what a log is searched for; one that has every state is large."""
 DIED = {"ExecutionFailed": "FAILED", "ExecutionTimedOut": "TIMED_OUT", "ExecutionAborted": "ABORTED"}
