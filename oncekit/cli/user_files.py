@@ -89,4 +89,4 @@ def _exact(place: str, digits: str) -> float:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number in JSON; leave the member out, or send null")
+    raise ValueError(f"{name} is no number that JSON or a double can hold; leave the member out, or send null")

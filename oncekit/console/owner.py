@@ -99,7 +99,7 @@ def _is_running(part: Part, number: int) -> str:
 def _stopped(part: Part, number: int) -> str:
     by, last = f"The owner {part.ending.said}", part.starts[-1].end if part.starts else ""
     if last == "running":
-        return f"{by} while your function may have been running (attempt {number}): its effect may have happened."
+        return f"{by} while your function may have run (attempt {number}): its effect may have happened."
     if last == "answered":
         return f"{by} after your function had ended (attempt {number}): its effect has happened."
     return f"{by} before {'another attempt' if last else 'it started your function'}."

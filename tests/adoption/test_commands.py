@@ -753,6 +753,17 @@ def test_what_a_pipe_needs_of_a_queue_is_told(ready: Application) -> None:
     assert "allow kms:Decrypt to the role of its pipe in once/operations.yaml" in done.err
 
 
+def test_the_generated_test_of_a_fifo_queue_holds(ready: Application) -> None:
+    template, redrive = ready.folder / "template.yaml", "RedrivePolicy: {deadLetterTargetArn: !GetAtt WarehouseDlq.Arn"
+    template.write_text(template.read_text().replace(f"{redrive}, maxReceiveCount: 5}}", "FifoQueue: true"))
+    assert "FifoQueue" in template.read_text()
+    of_queue = ("--function", "Warehouse", "--from-queue", "WarehouseQueue", "--key", "$.body.a")
+    (ready.folder / "sample.json").write_text('{"a": "1", "sku": "tea", "orderNo": "1"}')
+    assert ready.once("new", "reserve", *of_queue, "--example", "sample.json").code == 0
+    done = ready.pytest("tests/test_reserve.py", "-k", "a_message_runs_it_once")
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_a_template_of_another_name_is_taken(foreign: Application) -> None:
     shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
     assert foreign.once("init", "--template", "app.yaml").code == 0

@@ -75,7 +75,9 @@ def test_a_new_request_and_its_duplicates(cloud: LocalCloud, lane: str) -> None:
 
 def test_an_owner_that_died_after_the_charge_and_recovery_that_ran_it_again(cloud: LocalCloud) -> None:
     dying(cloud)
-    died = "The owner was stopped (OwnerDied) while your function may have been running (attempt 1): its effect may have happened."
+    died = (
+        "The owner was stopped (OwnerDied) while your function may have run (attempt 1): its effect may have happened."
+    )
     assert story(cloud) == f"{died} When its lease is over, a sweep starts it again."
     cloud.run(charge())
     recover(cloud)
@@ -101,7 +103,7 @@ def test_an_owner_that_dies_on_purpose_is_gone_and_its_lock_stays(cloud: LocalCl
     assert record["owner"].startswith(dead.arn) and record["leaseExpiresAt"] > cloud.clock.now()
     assert len(cloud.invocations()) == (fault == "dies-after")
     assert story(cloud) == (
-        "The owner was stopped (OwnerDied) while your function may have been running (attempt 1): its effect may have happened. "
+        "The owner was stopped (OwnerDied) while your function may have run (attempt 1): its effect may have happened. "
         "When its lease is over, a sweep starts it again."
     )
 

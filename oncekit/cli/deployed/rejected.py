@@ -132,7 +132,7 @@ def _prospect(stack: Stack, rejected: Rejected) -> tuple[str, str | None]:
     elif rejected.error == "InvalidRequest" and not OperationFunctions.of(stack.outputs).function_of(id.split("#")[1]):
         again = "it would be refused again: deploy the function, and name it in Operations"
     elif rejected.error == "PayloadMismatch" and _has_record(stack, id):
-        again = "its key belongs to another payload: a retry has to send the same body, a new operation needs a new key"
+        again = "its key belongs to another payload"
     return (REFUSED_AGAIN, again) if again else (CAN_START, None)
 
 

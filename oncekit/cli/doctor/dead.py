@@ -82,6 +82,8 @@ def _without_record(patient: Patient, ended: Mapping[str, Any]) -> Iterator[Find
     looks, sends = patient.once(f"show {arn}"), patient.once("send -")
     describe = f"`aws stepfunctions describe-execution --query input --output text --execution-arn {arn}`"
     advice = f"{looks} shows how far it came; to send it again: {describe} piped into {sends}"
+    if error == "States.QueryEvaluationError":
+        advice += ", with what cannot be evaluated corrected"
     yield Finding("stopped", "warning", id or arn, f"{how} before it had a lock: {arn}", advice)
 
 
