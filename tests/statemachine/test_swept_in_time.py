@@ -53,13 +53,13 @@ def in_shard() -> Iterator[dict[str, Any]]:
             yield request
 
 
-def left_open(cloud: LocalCloud, request: dict[str, Any], overdue: int, *, is_large: bool = False, **more: Any) -> None:
+def left_open(cloud: LocalCloud, asked: dict[str, Any], overdue: int, *, is_large: bool = False, **more: Any) -> None:
     """A record whose owner, in the fast lane, has died; its lease is over for so many seconds."""
-    hashed = hashlib.sha256(id_of(request).encode()).hexdigest()
+    hashed = hashlib.sha256(id_of(asked).encode()).hexdigest()
     ref = {"bucket": {"S": cloud.outputs["ResponseBucketName"]}, "key": {"S": f"requests/default/{hashed}/x.json"}}
-    kept = {"tenant": "default", **request}
+    kept = {"tenant": "default", **asked}
     item = {
-        "id": {"S": id_of(request)},
+        "id": {"S": id_of(asked)},
         "status": {"S": "IN_PROGRESS"},
         "owner": {"S": "arn:aws:states:eu-west-1:123456789012:express:once-FastStateMachine:x:x:n"},
         "fence": {"N": "1"},
@@ -140,6 +140,19 @@ def test_large_requests_that_cannot_be_read_hold_up_no_small_ones(
     with cloud.intercept(slow, sweeps):
         recover()
     assert sweeps.started == [small["idempotencyKey"]] and len(sweeps.published) == 1
+
+
+@pytest.mark.usefixtures("each_reading")
+@pytest.mark.parametrize("text", ["x" * 270_000, '"' * 200_000], ids=["as a result", "as an argument"])
+def test_a_record_that_no_state_can_hold_ends_no_sweep(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, text: str
+) -> None:
+    requests = in_shard()
+    left_open(cloud, next(requests), 1000, request={"S": text})
+    left_open(cloud, good := next(requests), 5)
+    with cloud.intercept(sweeps):
+        recover()
+    assert sweeps.started == [good["idempotencyKey"]] and len(sweeps.published) == 1
 
 
 @pytest.mark.parametrize("is_oldest", [False, True])
