@@ -16,7 +16,7 @@ from typing import Any
 from oncekit.local import Execution
 from oncekit.local.quotas import MOST_INLINE_BYTES
 from oncekit.promises.evidence import Evidence, evidence_of
-from oncekit.promises.journal import Fault, Item, Journal, Start, Write
+from oncekit.promises.journal import Fault, Item, Journal, Start, Write, unseen_faults
 from oncekit.promises.openings import began_at, is_forgotten, is_new_lock, opening_faults, openings, request_of
 from oncekit.promises.owners import execution_of_owner, handed_over, handed_over_by, is_fast
 from oncekit.promises.reasons import DECISIONS, DIED, Ended, ends_of, quarantine_faults
@@ -64,10 +64,11 @@ def answer_faults(executions: Sequence[Execution], writes: Sequence[Write]) -> I
     there was an answer may have kept its request, because it found no lock.
     """
     payloads = {execution.arn: request_of(execution.input).get("payload") for execution in executions}
-    answers: dict[tuple[str, str], list[Write]] = defaultdict(list)
+    answers: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
+    """When each was kept, and for which execution."""
     for write in writes:
         if write.new is not None and write.new["status"] == "COMPLETED":
-            answers[write.id, _answer(write.new)].append(write)
+            answers[write.id, _answer(write.new)].append((write.at, execution_of_owner(write.new["owner"])))
     for execution in executions:
         if not isinstance(execution.output, dict):
             continue
@@ -76,15 +77,15 @@ def answer_faults(executions: Sequence[Execution], writes: Sequence[Write]) -> I
             continue
         answer = _answer(execution.output)
         given = answers[id, answer]
-        of = [payloads.get(execution_of_owner(write.new["owner"])) for write in given if write.new]
+        of = [payloads.get(owner) for _, owner in given]
         if not given:
             yield Fault("P3", "broken", f"{id}: {execution.name} got {answer:.80}")
         elif None not in of and payloads[execution.arn] not in of:
             yield Fault("P6", "broken", f"{id}: {execution.name} got the answer to another payload")
         states = set(execution.states)
-        if disposition == "EXECUTED" or states & {"TakeNextFence", "ExecuteBusinessLogic"}:
+        if states & {"TakeNextFence", "ExecuteBusinessLogic"}:
             continue
-        is_kept = "KeepRequest" in states and any(write.at < began_at(execution) for write in given)
+        is_kept = "KeepRequest" in states and any(at < began_at(execution) for at, _ in given)
         if is_kept or "CacheResponse" in states:
             yield Fault("P7", "broken", f"{id}: a duplicate came through {execution.states}")
 
@@ -150,7 +151,6 @@ def end_faults(evidence: Evidence) -> Iterator[Fault]:
     begun = {found[0] for execution in evidence.executions if (found := handed_over(execution.name))}
     inputs = {execution.arn: execution.input for execution in evidence.executions}
     payloads: dict[str, list[Any]] = defaultdict(list)
-    owners = {execution_of_owner(write.new["owner"]) for write in evidence.writes if write.new}
     for write in evidence.writes:
         owner = execution_of_owner(write.new["owner"]) if write.new else ""
         payloads[write.id] += [request_of(inputs[owner]).get("payload")] if owner in inputs else []
@@ -161,9 +161,9 @@ def end_faults(evidence: Evidence) -> Iterator[Fault]:
         if execution.status == "RUNNING":
             yield Fault("P5", "stuck", f"{execution.name} runs in {execution.states[-1:]}")
             continue
-        if execution.arn not in owners and _is_ended_by_others(execution):
-            continue
-        if is_fast(execution.arn) and handed_over_by(execution.arn) in begun:
+        if _is_ended_by_others(execution):
+            continue  # of a lock that it had, its record tells
+        if handed_over_by(execution.arn) in begun:
             continue  # that one has the request, and is looked at itself
         if execution.error in REFUSALS or (execution.error == UNAVAILABLE and is_fast(execution.arn)):
             refused = kept.get(execution.arn, {})
@@ -193,7 +193,8 @@ def id_of(given: Any) -> str:
 
 def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
     """Every broken promise; `at_rest` says that recovery has had its time, so that everything must have ended."""
-    return faults_in(evidence_of(journal), at_rest=at_rest)
+    evidence = evidence_of(journal)
+    return [*unseen_faults(journal, evidence.records), *faults_in(evidence, at_rest=at_rest)]
 
 
 def faults_in(evidence: Evidence, *, at_rest: bool = True) -> list[Fault]:

@@ -9,7 +9,7 @@ from typing import Any
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.http_request import received
 from oncekit.local.lanes import MACHINES
-from oncekit.promises.journal import Item, Journal, Start, Write, rows_of
+from oncekit.promises.journal import Item, Journal, Start, Write, all_records
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,6 @@ def evidence_of(journal: Journal) -> Evidence:
 def by_http(executions: Sequence[Execution]) -> set[str]:
     """ARNs of those that the HTTP API started: their input is http alone, with nothing that a key brought along."""
     return {each.arn for each in executions if isinstance(each.input, dict) and set(each.input) == {"http"}}
-
-
-def all_records(cloud: LocalCloud) -> dict[str, Item]:
-    """Every record by its id."""
-    return {item["id"]: item for item in rows_of(cloud, cloud.once.outputs["TableName"])}
 
 
 def executions_of(cloud: LocalCloud) -> list[Execution]:

@@ -22,8 +22,8 @@ from oncekit.local.patching import replaced
 from oncekit.promises import owners
 
 Item = Mapping[str, Any]
-WRITES = ("put_item", "update_item", "delete_item", "transact_write_items", "execute_statement", "execute_transaction")
-"""Methods of moto's backend; what it does in batches is made of these."""
+WRITES = ("put_item", "update_item", "delete_item", "transact_write_items", "execute_statement")
+"""Methods of moto's backend; all others that write are made of these."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,15 @@ class Journal:
     cloud: LocalCloud
     writes: list[Write] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
+    before: Mapping[str, Item] = field(default_factory=dict)
+    """The records that were there when it was opened or emptied, by id."""
     _acting: threading.local = field(default_factory=threading.local)
     _inside: bool = False
 
     def clear(self) -> None:
         self.writes.clear()
         self.starts.clear()
+        self.before = all_records(self.cloud)
 
     def started(self, event: Mapping[str, Any]) -> None:
         if lock := owners.lock_of(event):  # none for an operation in PayloadOnlyOperations
@@ -110,6 +113,7 @@ class Journal:
         """Writes are taken down while the context is open."""
         from moto.dynamodb.models import DynamoDBBackend
 
+        self.before = all_records(self.cloud)
         with replaced(*((DynamoDBBackend, name, self._taking_down(getattr(DynamoDBBackend, name))) for name in WRITES)):
             yield self
 
@@ -120,16 +124,17 @@ class Journal:
             with DYNAMODB_LOCK:
                 if self._inside:  # a write of a transaction, which may yet be taken back
                     return method(backend, *args, **kwargs)
-                table = backend.tables[self.cloud.once.outputs["TableName"]]
+                name = self.cloud.once.outputs["TableName"]
                 given = arguments.bind(backend, *args, **kwargs).arguments
                 written = given.get("key") or given.get("item_attrs")
-                before = _items(table, written)
+                before = _items(backend.tables[name], written)
                 self._inside = True
                 try:
                     return method(backend, *args, **kwargs)
                 finally:
                     self._inside = False
-                    self._compare(before, _items(table, written))
+                    # Another table: that of before, where a transaction is taken back.
+                    self._compare(before, _items(backend.tables[name], written))
 
         return taken_down
 
@@ -141,6 +146,18 @@ class Journal:
                 at = self.cloud.clock.now()
                 status = owners.status_of(self.cloud, plain(old)["owner"]) if old else ""
                 self.writes.append(Write(at, actor, id, plain(old), plain(new), status))
+
+
+def unseen_faults(journal: Journal, records: Mapping[str, Item]) -> Iterator[Fault]:
+    """P4: no record, of those that are left, has changed but by the writes that were taken down."""
+    known: dict[str, Item | None] = dict(journal.before)
+    for write in journal.writes:
+        if known.get(write.id) != write.old:
+            yield Fault("P4", "broken", f"{write.id}: changed before a write of {write.actor}, and nobody saw by whom")
+        known[write.id] = write.new
+    for id in sorted({*known, *records}):
+        if known.get(id) != records.get(id):
+            yield Fault("P4", "broken", f"{id}: changed at last, and nobody saw by whom")
 
 
 def _caller(call: Call) -> str:
@@ -156,6 +173,11 @@ def _items(table: Any, written: Mapping[str, Any] | None) -> dict[str, Item]:
     key = (written or {}).get(table.hash_key_attr)
     found = table.items.items() if key is None else ((each := DynamoType(key), table.items.get(each)),)
     return {id.value: item.to_json()["Attributes"] for id, item in found if item}
+
+
+def all_records(cloud: LocalCloud) -> dict[str, Item]:
+    """Every record by its id."""
+    return {item["id"]: item for item in rows_of(cloud, cloud.once.outputs["TableName"])}
 
 
 def rows_of(cloud: LocalCloud, table: str) -> list[Item]:

@@ -28,9 +28,10 @@ def is_new_lock(write: Write) -> bool:
 def is_tried_again(write: Write) -> bool:
     """A failure that is tried again by who gets its lock; whether a sender asked for that, `opening_faults` says."""
     old, new, actor = write.old, write.new, write.actor
-    if old is None or new is None or actor is None or (old["status"], new["status"]) != ("FAILED", "IN_PROGRESS"):
+    assert new is not None, "whoever asks has seen that there is a record"
+    if old is None or actor is None or (old["status"], new["status"]) != ("FAILED", "IN_PROGRESS"):
         return False
-    by_its_owner = (actor.kind, actor.state, actor.owner) == ("execution", "AcquireLock", new["owner"])
+    by_its_owner = (actor.state, actor.owner) == ("AcquireLock", new["owner"])
     return by_its_owner and not is_expired(old, write.at)
 
 

@@ -44,7 +44,7 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
             lock = lock_of(json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}))
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
             failed = event.get("taskFailedEventDetails")
-            error = _refusal(event) if failed is None else str(failed.get("error") or "an error without a name")
+            error = _refusal(event) if failed is None else str(failed.get("error", "without a name"))
             yield Ended(str(lock["owner"]), lock["id"], int(lock["fence"]), error, has_died)
 
 
@@ -68,7 +68,7 @@ def quarantine_faults(writes: Sequence[Write], ended: Sequence[Ended]) -> Iterat
         if old is None or new is None or (old["status"], new["status"]) != ("IN_PROGRESS", "QUARANTINED"):
             continue
         name, owner, id = new["error"]["name"], old["owner"], write.id
-        mine = [each for each in ended if (each.owner, each.id) == (owner, id)]
+        mine = [each for each in ended if each.owner == owner]
         if write.actor is not None and write.actor.owner == owner:
             # What another put where the answer goes is left there, and the answer cannot be kept.
             is_in_the_way = name == "NeedsAttention" and "business logic succeeded" in new["error"]["message"]

@@ -142,7 +142,8 @@ def _faults_of_actor(write: Write, actor: Actor, old: Item, new: Item, changed: 
     if is_fast(actor.owner):
         yield Fault("P4", "broken", f"{write.id}: {actor.owner} changed the lock of another from the fast lane")
     quarantines = new["status"] == "QUARANTINED" and new["fence"] == old["fence"] and new["owner"] == old["owner"]
-    if not (quarantines or actor.owner == new["owner"]):
+    if quarantines:
+        if not _may_be_replaced(write, old):
+            yield Fault("P4", "broken", f"{write.id}: quarantined for an owner that is {_seen(write, old)}")
+    elif actor.owner != new["owner"]:
         yield Fault("P4", "broken", f"{write.id}: {actor.owner} in {actor.state} changed {sorted(changed)}")
-    elif quarantines and not _may_be_replaced(write, old):
-        yield Fault("P4", "broken", f"{write.id}: quarantined for an owner that is {_seen(write, old)}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from oncekit.cli.deployed.decisions import FORGOTTEN
@@ -36,6 +36,8 @@ def fast(name: str) -> str:
 
 
 FIRST, SECOND, FAST = full("first"), full("second"), f"{fast('first')}:nonce"
+RUN_AGAIN = f"{fast('first')}:other"
+"""The same execution, which AWS has run once more."""
 SENT, BEFORE, LATER = (f"1970-01-01T00:16:{second}.000Z" for second in (40, 39, 41))
 """NOW, a second before it, and one after it."""
 FOLDER = f"requests/acme/{hashlib.sha256(ID.encode()).hexdigest()}"
@@ -116,18 +118,33 @@ def change(
     return Write(NOW, Actor(kind, by or (new or old or {})["owner"], state, fence), ID, old, new, owner_is)
 
 
+def by_nobody(old: Item | None, new: Item | None, **more: Any) -> Write:
+    """A change of which is not known who made it."""
+    return replace(change(old, new, **more), actor=None)
+
+
+def by_operator(old: Item | None, new: Item | None) -> Write:
+    return replace(change(old, new), actor=Actor("operator"))
+
+
 def start(fence: int = 1, owner: str = FIRST) -> Start:
     return Start(ID, owner, fence)
 
 
 def ran(
-    owner: str = FIRST, *calls: tuple[int, str], given: Any = REQUEST, at: str = SENT, saw: Any = (), **more: Any
+    owner: str = FIRST,
+    *calls: tuple[int, str | int | None],
+    given: Any = REQUEST,
+    at: str = SENT,
+    saw: Any = (),
+    **more: Any,
 ) -> Execution:
     """An execution that began at a time, and each of its calls of business logic: fence, and its error's name or "".
 
-    Before those it `saw`: states that ended, each with the status that was read.
+    None is an error without a name, a number the status of an answer as for API Gateway. Before those calls it `saw`:
+    states that ended, each with the status that was read.
     """
-    arn = owner.removesuffix(":nonce")
+    arn = owner.removesuffix(":nonce").removesuffix(":other")
     ended = {"status": "SUCCEEDED", "output": None, "error": None, "states": ("ExecuteBusinessLogic",), **more}
     happened = [event for state, status in saw for event in _read(state, status)]
     happened += [event for fence, name in calls for event in _called(owner, fence, name)]
@@ -148,12 +165,15 @@ def ran(
 
 def _read(state: str, status: str) -> list[dict[str, Any]]:
     output = json.dumps({"Item": {"status": {"S": status}}} if status else {})
-    return [_entered(state), {"taskSucceededEventDetails": {"output": output}}]
+    return [_entered(state), {"taskStartedEventDetails": {}}, {"taskSucceededEventDetails": {"output": output}}]
 
 
-def _called(owner: str, fence: int, name: str) -> list[dict[str, Any]]:
-    event = {"Payload": {"lock": {"id": ID, "owner": owner, "fence": fence}}}
-    end = {"taskFailedEventDetails": {"error": name}} if name else {"taskSucceededEventDetails": {}}
+def _called(owner: str, fence: int, told: str | int | None) -> list[dict[str, Any]]:
+    event = {"Payload": {"lock": {"id": ID, "owner": owner, "fence": fence}} if owner else {"amount": 1}}
+    answer = {"output": json.dumps({"Payload": {"statusCode": told}})} if isinstance(told, int) else {}
+    error = {"error": told} if told else {}
+    is_error = told is None or (error and not answer)
+    end = {"taskFailedEventDetails": error} if is_error else {"taskSucceededEventDetails": answer}
     sent = {"taskScheduledEventDetails": {"parameters": json.dumps(event)}}
     begun, over = {"taskStartedEventDetails": {}}, {"taskSucceededEventDetails": {}}
     return [_entered("ExecuteBusinessLogic"), sent, begun, end, _entered("CacheResponse"), sent, over]

@@ -10,15 +10,19 @@ from promises.story import (
     FAST,
     FIRST,
     FOLDER,
+    ID,
     LATER,
     OTHER,
     REQUEST,
+    RUN_AGAIN,
     SECOND,
     SENT,
     Happened,
     Item,
     Rule,
     answered,
+    by_nobody,
+    by_operator,
     change,
     done,
     failed,
@@ -31,6 +35,7 @@ from promises.story import (
     ran,
     ref,
     start,
+    without,
 )
 
 from oncekit.promises.evidence import by_http
@@ -59,6 +64,11 @@ def twice(*what: Happened, until: Any = None) -> Story:
     return done_by(SECOND, start(), *what, taken, start(2, SECOND), fence=2, given=ASKING)
 
 
+def got(result: str, owner: str = FIRST) -> Any:
+    """What the sender of an owner's request got."""
+    return ran(owner, output={"id": ID, "disposition": "EXECUTED", "result": result})
+
+
 def other_owner() -> Story:
     """Somebody has had the other payload done, at some time."""
     return [change(lock(SECOND), failed(SECOND)), ran(SECOND, given=OTHER)]
@@ -72,6 +82,16 @@ def died(*calls: tuple[int, str], owner: str = FIRST, states: tuple[str, ...] = 
     return ran(owner, *calls, status="ABORTED", states=states)
 
 
+def given_up_by_nobody(**more: Any) -> Story:
+    return [by_nobody(lock(**more), quarantined(why="OwnerCrashed", **more))]
+
+
+def in_the_way(said: str, why: str = "NeedsAttention") -> Story:
+    """The owner succeeded, and quarantined its operation with this message."""
+    why_it_is = {"error": {"name": why, "message": said}}
+    return [change(lock(), quarantined(**why_it_is), FIRST), ran(FIRST, (1, ""))]
+
+
 def given_up(why: str, *what: Happened, by: str = SECOND, **more: Any) -> Story:
     return [change(lock(**more), quarantined(why=why, **more), by), *what]
 
@@ -81,8 +101,8 @@ def ended(error: str, *states: str) -> Any:
     return ran(status="FAILED", error=error, states=states)
 
 
-def refused(owner: str = SECOND, error: str = "InvalidRequest") -> Any:
-    return ran(owner, status="FAILED", error=error, states=("RefuseRequest",))
+def refused(owner: str = SECOND, error: str = "InvalidRequest", **more: Any) -> Any:
+    return ran(owner, status="FAILED", error=error, states=("RefuseRequest",), **more)
 
 
 def kept(owner: str, **more: Any) -> Happened:
@@ -162,6 +182,29 @@ STARTS = {
         twice(ran(SECOND, (2, "PermanentError")), start(3), until=opened(failed(), "AcquireLock")),
         twice(ran(SECOND, (2, "PermanentError")), until=opened(failed(), "AcquireLock")),
     ),
+    "what an operator failed is not started again": Rule(
+        "P2 twice: after its NeedsAttention",
+        twice(ran(FIRST, (1, "NeedsAttention")), until=by_operator(quarantined(), failed("operator-1", 2))),
+        twice(ran(FIRST, (1, "NeedsAttention")), until=by_operator(quarantined(), lock("operator-1", 2))),
+    ),
+    "an error without a name is no success": Rule(
+        "P2 twice: after it succeeded", twice(ran(FIRST, (1, ""))), twice(ran(FIRST, (1, None)))
+    ),
+    "what was refused by HTTP is not started again": Rule(
+        "P2 twice: after its PermanentError", twice(ran(FIRST, (1, 422))), twice(ran(FIRST, (1, 500)))
+    ),
+    **{
+        f"a status of {status} says: again later": Rule(
+            "P2 twice: after its PermanentError", twice(ran(FIRST, (1, 404))), twice(ran(FIRST, (1, status)))
+        )
+        for status in (408, 425, 429, 503)
+    },
+    "any other status is a success": Rule(
+        "P2 twice: after it succeeded", twice(ran(FIRST, (1, 201))), twice(ran(FIRST, (1, 503)))
+    ),
+    "what has no lock in its event is nobody's end": Rule(
+        "P2 twice: after it succeeded", twice(ran(FIRST, (1, ""))), twice(ran("", (1, "")))
+    ),
     "a decision of a dead owner is not known": Rule(
         "P2 twice: after its PermanentError",
         twice(ran(FAST, (1, "PermanentError"))),
@@ -203,6 +246,14 @@ ANSWERS = {
         done_by(FIRST, *other_owner(), answered("third", result="1", given=OTHER)),
         [change(lock(), done()), *other_owner(), answered("third", result="1", given=OTHER)],
     ),
+    "the first sender gets the answer that is kept": Rule(
+        "P3 broken: got 2", [change(lock(), done()), got("2")], [change(lock(), done()), got("1")]
+    ),
+    "the first sender gets what duplicates get": Rule(
+        "P3 broken: got 2",
+        [change(lock(), done()), got("2"), answered("second", result="1")],
+        [change(lock(), done()), got("1"), answered("second", result="1")],
+    ),
     "a duplicate keeps no answer": Rule(
         "P7 broken: a duplicate came through",
         done_by(FIRST, answered("second", result="1", states=("CacheResponse",))),
@@ -211,7 +262,11 @@ ANSWERS = {
     "a duplicate keeps no request": Rule(
         "P7 broken: a duplicate came through",
         done_by(FIRST, answered("second", result="1", states=("KeepRequest",), at=LATER)),
-        done_by(FIRST, answered("second", states=("KeepRequest",), disposition="IN_PROGRESS")),
+        done_by(
+            FIRST,
+            answered("second", states=("KeepRequest",), disposition="IN_PROGRESS"),
+            answered("third", result="1", at=LATER),
+        ),
     ),
     "a duplicate that came before the answer may have kept its request": Rule(
         "P7 broken: a duplicate came through",
@@ -230,6 +285,31 @@ REASONS = {
         "P5 broken: threw its own answer away",
         given_up("AttemptsUsedUp", ran(FIRST, (1, "")), by=FIRST),
         given_up("ResultUnreadable", ran(FIRST, (1, "")), by=FIRST),
+    ),
+    "an owner may have an answer whose place is taken": Rule(
+        "P5 broken: threw its own answer away",
+        in_the_way("the function needs attention"),
+        in_the_way("business logic succeeded, but another object is where its answer goes"),
+    ),
+    "only an answer that cannot be kept is in the way": Rule(
+        "P5 broken: threw its own answer away",
+        in_the_way("business logic succeeded", "AttemptsUsedUp"),
+        in_the_way("business logic succeeded"),
+    ),
+    "an owner does not have the answer of another run": Rule(
+        "P5 broken: threw its own answer away",
+        given_up("AttemptsUsedUp", ran(RUN_AGAIN, (1, "")), by=RUN_AGAIN, owner=RUN_AGAIN),
+        given_up("AttemptsUsedUp", ran(FAST, (1, "")), by=RUN_AGAIN, owner=RUN_AGAIN),
+    ),
+    "what nobody known quarantines is judged, too": Rule(
+        "P5 broken: though it may be started again",
+        given_up_by_nobody(),
+        given_up_by_nobody(onCrash="quarantine"),
+    ),
+    "an operator may note something in a quarantine": Rule(
+        "P5 broken: though it may be started again",
+        given_up("OwnerCrashed", ran()),
+        [by_operator(quarantined(why="OwnerCrashed"), quarantined(why="OwnerCrashed", finishedAt="later"))],
     ),
     "a crash is an operator's case for who asked for that": Rule(
         "P5 broken: though it may be started again",
@@ -266,6 +346,7 @@ ENDS = {
     "what cannot be kept is named": Rule(
         LOST, [refused(), {"executionArn": SECOND}], [refused(), {"executionArn": SECOND, "inputOmitted": "large"}]
     ),
+    "an empty batch is kept": Rule(LOST, [refused(given=[])], [refused(given=[]), kept(SECOND, input=[])]),
     "who is refused by HTTP knows it": Rule(
         LOST, [refused(), {"executionArn": FIRST, "byHttp": ""}], [refused(), {"executionArn": SECOND, "byHttp": ""}]
     ),
@@ -285,6 +366,11 @@ ENDS = {
         [ended("States.QueryEvaluationError", "ReceiveRequest", "AcquireLock")],
         [ended("States.QueryEvaluationError", "ReceiveRequest")],
     ),
+    "what a machine ends at its first look is in nobody's hands": Rule(
+        LOST,
+        [ended("InvalidRequest", "ReceiveRequest")],
+        [ended("InvalidRequest", "ReceiveRequest"), kept(FIRST)],
+    ),
     "the full lane gives up on no service before AWS ends it": Rule(
         LOST, [ended("DynamoDB.InternalServerErrorException")], [ran(status="TIMED_OUT")]
     ),
@@ -299,6 +385,9 @@ ENDS = {
     ),
     "a request is kept for what it asks to be done": Rule(
         "P5 lost: has not kept its request", keeps(lock(FAST), OTHER), keeps(lock(FAST), ASKING)
+    ),
+    "a lock has its owner's request": Rule(
+        "P5 lost: has not kept its request", keeps(without(lock(), "request")), keeps(lock())
     ),
     "a large request is there": Rule(
         "P5 lost: has not kept its request", keeps(large(lock(), f"{FOLDER}/gone")), keeps(large(lock()))

@@ -32,12 +32,20 @@ def left(record: Item) -> Happened:
     return change({**without(lock(record["owner"], record["fence"]), "request"), **kept}, record, kind="operator")
 
 
+def answer_of(size: int) -> Item:
+    """A record with an answer that has so many bytes, steps not counted."""
+    least = sum(len(str(value)) for value in done(result="").values())
+    return done(result="x" * (size - least), steps={"reserve": 1})
+
+
 MAY_BE = {
     "a lock": lock(),
     "a lock that was released before any attempt": lock(attempts=0, mayStartAgain=True),
+    "a lock whose last attempt failed": lock(error=error("Error")),
     "a lock in the fast lane": lock(FAST),
     "an answer": done(),
     "a large answer": done(resultRef=ONE),
+    "an answer that just fits into the record": answer_of(MOST_INLINE_BYTES),
     "an answer after large steps": done(steps={"x" * MOST_INLINE_BYTES: 1}),
     "a failure": failed(),
     "a failure after large steps": failed(steps={"x" * MOST_INLINE_BYTES: 1}),
@@ -65,7 +73,8 @@ BROKEN = {
     "a run in the fast lane is an owner by itself": ("P5 broken: two runs", lock(fast("first"))),
     "a large answer is there": ("P3 lost: its result is not", done(resultRef=ref("results/two"))),
     "a large answer has its bytes": ("P3 lost: its result is not", done(resultRef={**ONE, "sha256": "0"})),
-    "an answer in the record is small": ("P7 broken: over the inline limit", done(result="x" * MOST_INLINE_BYTES)),
+    "a large answer has its length": ("P3 lost: its result is not", done(resultRef={**ONE, "bytes": 2})),
+    "an answer in the record is small": ("P7 broken: over the inline limit", answer_of(MOST_INLINE_BYTES + 1)),
     "a failure is small": ("P7 broken: over the inline limit", failed(error=error("x" * MOST_INLINE_BYTES))),
     "a quarantine is small in bytes": ("P7 broken: over the inline limit", quarantined(why="日" * 1300)),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,18 +12,23 @@ from promises.story import (
     FIRST,
     LATER,
     REQUEST,
+    RUN_AGAIN,
     SECOND,
     SENT,
     Happened,
     Rule,
+    by_nobody,
+    by_operator,
     change,
     done,
+    error,
     failed,
     forgotten,
     full,
     lock,
     quarantined,
     ran,
+    without,
 )
 
 from oncekit.promises.journal import Write
@@ -59,6 +65,12 @@ def opened_by(name: str, old: Any = None) -> list[Happened]:
     return [change(old, lock(by, old["fence"] + 1 if old else 1, attempts=1), by, "AcquireLock"), ran(by)]
 
 
+def opened_for(tenant: str) -> list[Happened]:
+    """A lock whose request names this tenant, for an execution whose request names none."""
+    kept = json.dumps({**REQUEST, "tenant": tenant})
+    return [change(None, lock(request=kept)), ran(given=without(REQUEST, "tenant"))]
+
+
 def by_function(old: Any, new: Any, owner: str = FIRST, fence: int = 1) -> Write:
     return change(old, new, owner, kind="function", fence=fence)
 
@@ -92,6 +104,11 @@ RULES = {
         "P1 twice: from an owner that is RUNNING",
         taken(lock(FAST), owner_is="RUNNING"),
         taken(lock(FAST, mayStartAgain=True), owner_is="RUNNING"),
+    ),
+    "two runs of one execution are two owners": Rule(
+        "P1 twice: from an owner that is RUNNING",
+        change(lock(FAST), lock(RUN_AGAIN, 2), RUN_AGAIN, owner_is="RUNNING"),
+        change(lock(FAST), lock(FAST, 2), FAST, owner_is="RUNNING"),
     ),
     # P2
     "a quarantine is left to the operator": Rule(
@@ -141,6 +158,21 @@ RULES = {
         opened_by(RECOVERS, failed(expiresAt=999)),
         opened_by("sent-by-somebody", failed(expiresAt=999)),
     ),
+    "recovery takes the lock that is there": Rule(
+        "P2 twice: recovery took a free lock",
+        opened_by(RECOVERS),
+        [change(lock(), lock(full(RECOVERS), 2), state="TakeNextFence"), ran(full(RECOVERS))],
+    ),
+    "recovery says once more how it ended": Rule(
+        "P2 twice: recovery took a free lock",
+        opened_by(RECOVERS),
+        [change(done(full(RECOVERS)), done(full(RECOVERS), expiresAt=4999)), ran(full(RECOVERS))],
+    ),
+    "an operator takes a free lock": Rule(
+        "P2 twice: recovery took a free lock",
+        opened_by(RECOVERS),
+        [by_operator(done(expiresAt=999), lock(fence=2)), by_nobody(None, lock())],
+    ),
     "a failure is tried again with its own payload": Rule(
         "P2 twice: with another payload", tried_again(fingerprint="g"), tried_again()
     ),
@@ -152,6 +184,9 @@ RULES = {
     ),
     "a failure is tried again for who asks": Rule(
         "P2 twice: did not ask", tried_again(given=REQUEST), tried_again(given=[{"body": ASKING}])
+    ),
+    "a failure is tried again for who is known": Rule(
+        "P2 twice: did not ask", change(failed(), lock(SECOND, 2, attempts=1), state="AcquireLock"), tried_again()
     ),
     "a request that came before a failure does not try it again": Rule(
         "P2 twice: which had come before it", tried_again(at=BEFORE), tried_again(at=SENT)
@@ -167,6 +202,14 @@ RULES = {
     "a failure is tried again by who gets its lock": Rule(
         "P3 broken: after it was FAILED", tried_again(owner=FIRST), tried_again()
     ),
+    "a failure is tried again for who says so": Rule(
+        "P3 broken: after it was FAILED", by_nobody(failed(), lock(SECOND, 2, attempts=1)), tried_again()
+    ),
+    "nothing but a lock is taken when a failure is tried again": Rule(
+        "P3 broken: ['error'] changed after it was FAILED",
+        change(failed(), failed(error=error("Other"), attempts=1), state="AcquireLock"),
+        tried_again(),
+    ),
     "an answer is not tried again": Rule("P3 broken: after it was COMPLETED", tried_again(done()), tried_again()),
     # P3
     "an answer is kept until it expires": Rule(
@@ -178,6 +221,21 @@ RULES = {
         "P3 broken: ['expiresAt'] changed",
         change(done(), done(expiresAt=4999), SECOND),
         change(done(), done(expiresAt=4999, finishedAt="sooner"), FIRST),
+    ),
+    "another run says nothing for the owner": Rule(
+        "P3 broken: ['expiresAt'] changed",
+        change(done(FAST), done(FAST, expiresAt=4999), RUN_AGAIN),
+        change(done(FAST), done(FAST, expiresAt=4999), FAST),
+    ),
+    "nobody unknown changes an answer": Rule(
+        "P3 broken: changed after it was COMPLETED",
+        by_nobody(done(), done(expiresAt=4999)),
+        change(done(), done(expiresAt=4999)),
+    ),
+    "nothing is taken from a failure": Rule(
+        "P3 broken: ['steps'] changed after it was FAILED",
+        change(failed(steps=STEPS), failed()),
+        change(failed(steps=STEPS), failed(steps=STEPS, expiresAt=4999)),
     ),
     "an operator changes no answer": Rule(
         "P3 broken: changed after it was COMPLETED",
@@ -225,6 +283,9 @@ RULES = {
         change(lock(), done(), SECOND),
         change(lock(leaseExpiresAt=2000), done(), owner_is="RUNNING"),
     ),
+    "another run of an execution finishes nothing": Rule(
+        "P4 broken: changed ['expiresAt'", change(lock(FAST), done(FAST), RUN_AGAIN), change(lock(FAST), done(FAST))
+    ),
     "the fast lane takes no other's lock": Rule(
         "P4 broken: from the fast lane",
         change(lock(), lock(FAST, 2), FAST, "TakeNextFence"),
@@ -236,6 +297,9 @@ RULES = {
     "who quarantines for another leaves it its owner": Rule(
         "P1 broken: fence 1 became 1", given_up(quarantined(SECOND)), given_up(quarantined())
     ),
+    "who quarantines for another names no third": Rule(
+        "P4 broken: changed ['error'", given_up(quarantined(full("third"))), given_up(quarantined())
+    ),
     "an owner is let alone until its lease is over": Rule(
         "P4 broken: its lease not over",
         given_up(quarantined(FAST), lock(FAST, leaseExpiresAt=1000)),
@@ -244,6 +308,12 @@ RULES = {
     # P5
     "only an operator removes a record": Rule(
         "P5 lost: its record was removed", change(lock(), None), change(lock(), None, kind="operator")
+    ),
+    "nobody unknown removes a record": Rule(
+        "P5 lost: its record was removed", by_nobody(lock(), None), by_operator(lock(), None)
+    ),
+    "a request without a tenant is the default one's": Rule(
+        "P5 lost: has not kept its request", opened_for("acme"), opened_for("default")
     ),
     "an open record keeps its request": Rule(
         "P5 lost: its request changed", change(lock(), lock(fence=2, request="{}")), change(lock(), lock(fence=2))

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.local.patching import replaced
-from oncekit.promises.evidence import all_records, executions_of
+from oncekit.promises.evidence import executions_of
+from oncekit.promises.journal import all_records
 from oncekit.proof.mutants.changes import ROOT, TEMPLATE, Mutant
 from oncekit.proof.simulation import scheduler
 from oncekit.proof.simulation.cells import Place, cells_at, places_of, strikes_of

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from oncekit.promises import checker
-from oncekit.promises.evidence import all_records
-from oncekit.promises.journal import Fault
+from oncekit.promises.journal import Fault, all_records
 from oncekit.proof.simulation import one_fault
 from oncekit.proof.simulation.faults import WRITES
 from oncekit.proof.simulation.one_fault import LATE, UNTOUCHED, OneFault, killing, throttling

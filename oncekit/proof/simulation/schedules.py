@@ -15,7 +15,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.promises.evidence import all_records
+from oncekit.promises.journal import all_records
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.planned_faults import PlannedFaults
 from oncekit.proof.simulation.plans import Plan, draw

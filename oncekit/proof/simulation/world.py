@@ -28,8 +28,8 @@ from oncekit.local.faults import Proceed
 from oncekit.local.once_cloud import PREFIX
 from oncekit.local.patching import replaced
 from oncekit.promises import checker
-from oncekit.promises.evidence import all_records, evidence_of
-from oncekit.promises.journal import Fault, Journal
+from oncekit.promises.evidence import evidence_of
+from oncekit.promises.journal import Fault, Journal, all_records
 from oncekit.promises.owners import is_fast, status_of
 from oncekit.proof.simulation import business
 from oncekit.proof.simulation.functions import Functions, Point
