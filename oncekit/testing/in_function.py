@@ -30,6 +30,8 @@ _step: contextvars.ContextVar[str] = contextvars.ContextVar("step", default="")
 _call: contextvars.ContextVar[str] = contextvars.ContextVar("call", default="")
 _keys: list[str] = []
 _begun = False
+_lock: dict[str, Any] = {}
+"""Of the event; empty where the event is a payload alone."""
 
 
 def line() -> str:
@@ -61,6 +63,8 @@ def told(service: str, action: str, parameters: Any) -> str:
             "step": _step.get(),
             "begun": _begun,
             "keys": _keys,
+            "owner": str(_lock.get("owner", "")),
+            "fence": _lock.get("fence", 0),
         }
     )
 
@@ -150,8 +154,10 @@ def watch_invocations(announce: Callable[[str], object]) -> None:
         handler = get(name)
 
         def watched(event: Any, context: Any) -> Any:
-            global _begun
+            global _begun, _lock
             _begun = True
+            lock = event.get("lock") if isinstance(event, dict) else None
+            _lock = lock if isinstance(lock, dict) else {}
             announce("begin")
             result = handler(event, context)
             announce("end")

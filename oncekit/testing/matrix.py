@@ -11,8 +11,10 @@ import math
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oncekit.local.boundaries import Boundary, boundaries
@@ -24,7 +26,7 @@ from oncekit.promises.journal import Actor, Journal
 from oncekit.testing.effects import TELEMETRY, Difference, Document, Usual, documents
 from oncekit.testing.report import Finding, Report
 from oncekit.testing.strikes import Strike, dies_at_its_beginning, is_counted, strikes_of
-from oncekit.testing.watch import FunctionCall
+from oncekit.testing.watch import FunctionCall, Make
 
 if TYPE_CHECKING:
     from oncekit.local.lambda_runtime import FunctionSpec
@@ -168,7 +170,7 @@ class Matrix:
 
         journal = Journal(cloud)
         with journal.open(), journal.acting(Actor("operator")), cloud.intercept(journal.interceptor):
-            with boundaries(at_boundary):
+            with boundaries(at_boundary), cloud.watch.intercept(partial(_as_itself, journal)):
                 faults = self._strike(strike)
             path = list(reached)
             calls = [call for call, _ in cloud.watch.calls if is_counted(self._operation, call)]
@@ -236,6 +238,12 @@ class Matrix:
             return place == f"{call.action} {call.parameters}"
         names = [name for name, ref in self._cloud.resources.items() if f'"{ref}"' in call.names]
         return place in (f"{call.service}.{call.action}", *names) or f'"{place}"' in call.names
+
+
+def _as_itself(journal: Journal, call: FunctionCall, make: Make) -> None:
+    """What a function changes in a record is its own write, and no operator's."""
+    with journal.acting(Actor("function", call.owner, fence=call.fence)) if call.owner else nullcontext():
+        make()
 
 
 def _ends(record: Mapping[str, Any]) -> Iterator[Document]:

@@ -42,6 +42,9 @@ class FunctionCall:
     """Whether an invocation has begun; else the function is being loaded."""
     keys: tuple[str, ...]
     """The provider keys that the function has asked for."""
+    owner: str = ""
+    fence: int = 0
+    """Of the lock in the function's event; empty where that has none."""
     operation: str = ""
     """The operation that the function runs; of several the first."""
 
