@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from oncekit.testing.cloud import TestCloud
 from oncekit.testing.plugin import RunMatrix
 from oncekit.testing.report import Finding
 
-EVENTS = Path(__file__).parents[3] / "events"
 FILE = "tests/testing/application/functions/{}/app.py:"
 LONG = 600.0
 """A busy machine is no fault of the code."""
@@ -82,11 +79,38 @@ def test_a_function_whose_effects_are_safe_has_no_finding(application: TestCloud
     assert application.rows("StockTable") == [{"sku": "mug", "available": 1}], "as the test had it"
 
 
-@pytest.mark.parametrize("example", ["charge-payment", "place-order"])
-def test_the_examples_have_no_finding(once_matrix: RunMatrix, example: str) -> None:
-    report = once_matrix(
-        json.loads((EVENTS / f"{example}.json").read_text()), states=example == "place-order", seconds=LONG
-    )
-    assert not report.findings and not report.left_out
-    if example == "place-order":
-        assert {"the execution dies before Finalize", "the execution dies after AcquireLock"} <= set(report.strikes)
+def test_an_effect_in_a_bucket_counts(application: TestCloud, once_matrix: RunMatrix) -> None:
+    report = once_matrix(asked("filing"), states=False, seconds=LONG, check=False)
+    [finding] = report.findings
+    assert report.effects == ["papers"]
+    assert (finding.kind, finding.place, finding.what) == ("twice", "papers", "2 instead of 1")
+    assert [each.partition(" tests/")[0] for each in finding.strikes] == [
+        "the function dies after",
+        "another owner has finished before",
+    ]
+
+
+def test_what_may_repeat_may_not_be_lost_nor_differ(application: TestCloud, once_matrix: RunMatrix) -> None:
+    application.put("StockTable", {"sku": "mug", "available": 1, "sold": 5})
+    places = ["the end", "sqs.send_message"]
+    report = once_matrix(asked("hasty"), states=False, may_repeat=places, seconds=LONG, check=False)
+    assert sorted((each.kind, each.place) for each in report.findings) == [
+        ("differs", "the end"),
+        ("lost", "sqs.send_message"),
+    ]
+
+
+def test_the_promises_are_held_against_each_write_and_each_start(
+    application: TestCloud, once_matrix: RunMatrix
+) -> None:
+    report = once_matrix(asked("meddling"), states=False, seconds=LONG, check=False)
+    found = {(each.kind, each.place): each.what for each in report.findings}
+    for finding, what in {
+        ("broken", "P1"): "fence 2 became",
+        ("twice", "P2"): "started 2 times under fence 2",
+        ("broken", "P3"): "changed after it was COMPLETED",
+        ("broken", "P4"): "a function without the lock changed ['leaseExpiresAt']",
+        ("lost", "P5"): "its request changed under an open lock",
+        ("broken", "P6"): "the payload changed under an open lock",
+    }.items():
+        assert what in found[finding]
