@@ -41,6 +41,11 @@ def _mutants(given: argparse.Namespace) -> int:
     return mutants.main(["--least", LEAST_KILLED, *(["--sample", str(given.mutants)] if given.mutants else [])])
 
 
+def _checker(_given: argparse.Namespace) -> int:
+    """In a process that has not imported the checker, as this one has."""
+    return subprocess.run([sys.executable, "-m", "oncekit.proof.mutants.checker"], check=False).returncode
+
+
 def _tests(_given: argparse.Namespace) -> int:
     """A small part of each, and whether each goes red when a promise is broken."""
     return _pytest(*TESTS)
@@ -68,6 +73,7 @@ PARTS: dict[str, Part] = {
     "schedules": _schedules,
     "model": lambda _given: exploration.main([]),
     "mutants": _mutants,
+    "checker": _checker,
     "odd": _odd,
 }
 
