@@ -169,7 +169,7 @@ class Matrix:
                 reached.append((boundary.place, boundary.state))
 
         journal = Journal(cloud)
-        with journal.open(), journal.acting(Actor("operator")), cloud.intercept(journal.interceptor):
+        with journal.open(), cloud.intercept(journal.interceptor):
             with boundaries(at_boundary), cloud.watch.intercept(partial(_as_itself, journal)):
                 faults = self._strike(strike)
             path = list(reached)

@@ -114,3 +114,13 @@ def test_the_promises_are_held_against_each_write_and_each_start(
         ("broken", "P6"): "the payload changed under an open lock",
     }.items():
         assert what in found[finding]
+
+
+def test_a_failure_that_is_tried_again_for_its_sender_is_no_finding(
+    application: TestCloud, once_matrix: RunMatrix
+) -> None:
+    url = "https://api.provider.example/charges"
+    application.outside.answer(url, {"error": "declined"}, status=402)
+    request = {**asked("clients"), "payload": {"client": "declined", "url": url}, "onFailed": "retry"}
+    report = once_matrix(request, states=False, seconds=LONG, check=False)
+    assert not report.findings and len(report.strikes) == 5
