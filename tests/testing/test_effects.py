@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from oncekit.testing.effects import Document, Usual, documents
+from oncekit.testing.report import ADVICE, Finding, Report
 from oncekit.testing.watch import FunctionCall
 
 FIRST: dict[str, Any] = {"id": "1", "sold": 6, "attempt": 1, "at": "2026-01-01T00:00:00Z", "number": "x1"}
@@ -121,3 +122,144 @@ def test_what_only_observes_is_no_effect(service: str, action: str) -> None:
 @pytest.mark.parametrize("service", ["dynamodb", "s3", "http", "function", "lambda"])
 def test_what_is_seen_where_it_arrives_is_no_message(service: str) -> None:
     assert sent(service, "put", {}) == 0
+
+
+def requested(method: str, *, effect: bool) -> list[str]:
+    sent = [SimpleNamespace(method=method, url="https://provider.example", body='{"amount": 1}', effect=effect)]
+    cloud: Any = SimpleNamespace(watch=SimpleNamespace(calls=[]), resources={}, outside=SimpleNamespace(sent=sent))
+    return [each.place for each in documents(cloud) if "https://" in each.place]
+
+
+def test_a_request_to_another_system_counts_if_it_had_an_effect() -> None:
+    assert requested("POST", effect=True) == ["POST https://provider.example"]
+    assert requested("POST", effect=False) == requested("GET", effect=True) == []
+
+
+# ---- values ----
+
+
+def fields(value: Any) -> list[tuple[str, str]]:
+    return list(Document.of("Orders", value).fields)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"b": 1, "a": {"c": 2}}, [("a.c", "2"), ("b", "1")]),
+        ({"of": '{"a": 1}'}, [("of.a", "1")]),
+        ({"of": '["x"]'}, [("of[0]", "x")]),
+        ({"of": "12"}, [("of", "12")]),
+        ({"of": "{no json"}, [("of", "{no json")]),
+        ({"of": {"y", "x"}}, [("of[0]", "x"), ("of[1]", "y")]),
+        ({"of": frozenset({"x"})}, [("of[0]", "x")]),
+        ({"of": ("x",)}, [("of[0]", "x")]),
+        ("sold", [("", "sold")]),
+    ],
+)
+def test_each_value_has_its_path_also_in_a_text_that_is_json(value: Any, expected: list[tuple[str, str]]) -> None:
+    assert fields(value) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-01-01T10:00:00Z", "2026-01-01 10:00", "1500000000", "2500000000", "1500000000000", "2500000000000"]
+)
+def test_a_time_is_like_any_other(text: str) -> None:
+    assert fields(text) == [("", "a time")]
+
+
+@pytest.mark.parametrize("text", ["2026-01-01", "1499999999", "2500000001", "1499999999999", "2500000000001"])
+def test_what_is_no_time_of_these_years_is_a_value(text: str) -> None:
+    assert fields(text) == [("", text)]
+
+
+# ---- comparing ----
+
+
+def in_places(**places: list[Any]) -> list[Document]:
+    return [Document.of(place, each) for place, values in places.items() for each in values]
+
+
+def compared(usual: list[Document], now: list[Document], before: list[Document] | None = None) -> list[tuple[str, ...]]:
+    found = Usual([usual] * 3, before or []).differences(now)
+    return [(each.kind, each.place, each.what) for each in found]
+
+
+def test_its_places_are_where_it_leaves_takes_away_or_changes_something() -> None:
+    before = in_places(Kept=["a", "b"], Taken=["a"], Changed=[{"id": "1", "n": 1}])
+    usual = in_places(Kept=["a", "b"], Changed=[{"id": "1", "n": 2}], Left=["a"])
+    assert Usual([usual] * 3, before).places == ["Changed", "Left", "Taken"]
+
+
+def test_each_place_is_compared_by_itself() -> None:
+    usual = in_places(Orders=["a"], Papers=["a", "b"])
+    assert compared(usual, in_places(Orders=["a"], Papers=["a"])) == [("lost", "Papers", "1 instead of 2")]
+    assert compared(usual, in_places(Orders=["a"], Papers=["a", "b"], Mails=["a"])) == [
+        ("twice", "Mails", "1 instead of 0")
+    ]
+
+
+def test_of_things_that_are_alike_the_one_that_differs_is_told() -> None:
+    usual = in_places(Orders=[{"id": "1", "by": "a"}, {"id": "2", "by": "b"}])
+    now = in_places(Orders=[{"id": "1", "by": "a"}, {"id": "2", "by": "c"}])
+    assert compared(usual, now) == [("differs", "Orders", "by is c, not b")]
+
+
+def test_a_member_that_is_not_there_is_lost_and_a_text_alone_is_it() -> None:
+    assert compared(in_places(Orders=[{"id": "1", "by": "a"}]), in_places(Orders=[{"id": "1"}])) == [
+        ("lost", "Orders", "by is not there, not a")
+    ]
+    assert compared(in_places(Answer=["a"]), in_places(Answer=["b"])) == [("differs", "Answer", "it is b, not a")]
+
+
+@pytest.mark.parametrize(
+    ("before", "usual", "now", "kind"),
+    [
+        ([{"n": 5}], 4, 3, "twice"),
+        ([{"n": 5}], 4, 5, "lost"),
+        ([{"n": 5}], 6, 4, "lost"),
+        ([], 1, 2, "twice"),
+        ([{"n": 5}, {"n": 9}], -4, 3, "lost"),
+        ([{"other": 5}], 4, 3, "lost"),
+    ],
+    ids=["counts-down", "not-counted-down", "as-far-the-other-way", "from-nothing", "of-several", "new-member"],
+)
+def test_a_number_that_goes_further_from_where_it_began_came_twice(
+    before: list[dict[str, int]], usual: int, now: int, kind: str
+) -> None:
+    began = in_places(Stock=before, Other=[{"n": 100}])
+    usually, then = ([*in_places(Stock=[{"n": each}]), *began[len(before) :]] for each in (usual, now))
+    assert [each[0] for each in compared(usually, then, began)] == [kind]
+
+
+# ---- what is told ----
+
+
+def test_a_report_tells_each_finding_with_its_lines_and_what_to_do() -> None:
+    lines, strikes = ("app.py:1 in handler", "app.py:2 in handler"), ("it dies", "its answer is lost", "it is late")
+    found = [Finding("twice", "Orders", "2 instead of 1", lines, strikes), Finding("lost", "Mails", "none", (), ("a",))]
+    report = Report("place", ["Orders", "Mails"], found, ["a", "b"], ["c"], 1.0)
+    assert str(report).splitlines() == [
+        "place: 2 strikes in 1.0 s: 2 findings; no time for 1 more (give more `seconds`)",
+        "watched: Orders, Mails",
+        "✗ twice: Orders: 2 instead of 1",
+        "    app.py:1 in handler",
+        "    app.py:2 in handler",
+        "    when it dies (and in 2 other runs)",
+        f"    → {ADVICE['twice']}",
+        "✗ lost: Mails: none",
+        "    when a",
+        f"    → {ADVICE['lost']}",
+    ]
+
+
+def test_a_report_without_a_finding_says_so() -> None:
+    assert str(Report("place", [], [], ["a"], [], 1.0)).splitlines() == [
+        "place: 1 strikes in 1.0 s: every effect happened once",
+        "watched: nothing that stays",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["twice", "lost", "differs", "stuck", "broken"])
+def test_each_kind_of_finding_has_an_advice(kind: str) -> None:
+    one = Report("place", [], [Finding(kind, "Orders", "", (), ("a",))], ["a"], [], 1.0)
+    assert ": 1 finding\n" in str(one) and str(one).splitlines()[-1].startswith("    → ")
