@@ -6,10 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from werkzeug.test import create_environ
+from werkzeug.wrappers import Response
 
 from oncekit.testing.effects import Document, Usual, documents
 from oncekit.testing.report import ADVICE, Finding, Report
-from oncekit.testing.watch import FunctionCall
+from oncekit.testing.watch import FunctionCall, Watch
 
 FIRST: dict[str, Any] = {"id": "1", "sold": 6, "attempt": 1, "at": "2026-01-01T00:00:00Z", "number": "x1"}
 AGAIN = {**FIRST, "at": "2026-02-02T00:00:00Z", "number": "x2"}
@@ -70,6 +72,13 @@ def sent(service: str, action: str, *parameters: dict[str, Any], done: bool = Tr
 def test_each_message_counts_unless_it_is_refused_or_only_asks() -> None:
     assert sent("sqs", "send_message", MAIL, MAIL) == 2
     assert sent("sqs", "send_message", MAIL, done=False) == sent("sqs", "receive_message", MAIL) == 0
+
+
+@pytest.mark.parametrize(("status", "is_done"), [(200, True), (302, True), (400, False), (503, False)])
+def test_a_call_that_its_service_refuses_is_not_done(status: int, is_done: bool) -> None:
+    watch, call = Watch(lambda _: None), FunctionCall("f", 1, "sqs", "send_message", MAIL, "", "", True, ())
+    Response.from_app(watch.watched(call, Response(status=status)), create_environ())
+    assert watch.calls == [(call, is_done)]
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,11 @@ def test_an_effect_in_a_bucket_counts(application: TestCloud, once_matrix: RunMa
     ]
 
 
+def test_what_waits_for_a_person_is_not_lost(application: TestCloud, once_matrix: RunMatrix) -> None:
+    report = once_matrix({**asked("filing"), "onCrash": "quarantine"}, states=False, seconds=LONG, check=False)
+    assert report.effects == ["papers"] and not report.findings
+
+
 def test_what_may_repeat_may_not_be_lost_nor_differ(application: TestCloud, once_matrix: RunMatrix) -> None:
     application.put("StockTable", {"sku": "mug", "available": 1, "sold": 5})
     places = ["the end", "sqs.send_message"]
