@@ -42,7 +42,7 @@ def is_forgotten(write: Write) -> bool:
     the operator deletes objects.
     """
     new, actor = write.new or {}, write.actor
-    by_operator = actor is not None and actor.kind == "operator" and new.get("status") == "FAILED"
+    by_operator = actor is not None and actor.kind == "operator"
     said = str(new.get("error", {}).get("message"))
     return by_operator and said.startswith("what was kept of its request was removed")
 

@@ -28,6 +28,7 @@ from promises.story import (
     lock,
     quarantined,
     ran,
+    ref,
     without,
 )
 
@@ -324,7 +325,7 @@ RULES = {
             change(done(), forgotten(**{name: value}), kind="operator"),
             change(done(), forgotten(), kind="operator"),
         )
-        for name, value in (("result", "1"), ("steps", STEPS))
+        for name, value in (("result", "1"), ("resultRef", ref("results/one")), ("steps", STEPS))
     },
     # P6
     "a lock is for one payload": Rule(

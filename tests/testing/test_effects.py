@@ -135,7 +135,8 @@ def test_what_is_seen_where_it_arrives_is_no_message(service: str) -> None:
 
 def requested(method: str, *, effect: bool) -> list[str]:
     sent = [SimpleNamespace(method=method, url="https://provider.example", body='{"amount": 1}', effect=effect)]
-    cloud: Any = SimpleNamespace(watch=SimpleNamespace(calls=[]), resources={}, outside=SimpleNamespace(sent=sent))
+    watch, once = SimpleNamespace(calls=[]), SimpleNamespace(ref={}.get)
+    cloud: Any = SimpleNamespace(watch=watch, resources={}, once=once, outside=SimpleNamespace(sent=sent))
     return [each.place for each in documents(cloud) if "https://" in each.place]
 
 
