@@ -331,6 +331,25 @@ def test_request_whose_time_was_over_before_it_had_a_lock_is_named(operator: Wat
     assert about == f"warning: stopped, {ID}" and message == f"TIMED_OUT before it had a lock: {late.arn}"
 
 
+@pytest.mark.parametrize(("script", "later"), [({"raise": "PermanentError"}, 1), ({"return": 1}, 31 * 86_400)])
+def test_a_request_that_died_behind_a_failure_or_an_expired_record_is_named_too(
+    operator: Watched, script: dict[str, Any], later: int
+) -> None:
+    operator.script(script)
+    operator.cloud.run(operator.request())
+    operator.cloud.clock.advance(later)  # type: ignore[attr-defined]  # it is virtual
+
+    def stops(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "AcquireLock":
+            operator.client("stepfunctions").stop_execution(executionArn=call.execution_arn)
+            raise ConnectionError
+        return proceed()
+
+    with operator.cloud.intercept(stops):
+        operator.cloud.run({**operator.request(), "onFailed": "retry"})
+    assert list(found(operator)) == [f"warning: stopped, {ID}"]
+
+
 @pytest.mark.parametrize("age", [7 * 86_400 - 1, 7 * 86_400 + 1])
 def test_executions_are_looked_at_for_seven_days(operator: Watched, age: int) -> None:
     lost(operator)

@@ -61,11 +61,6 @@ def find(stack: Stack, id: str) -> Record:
     return plain_item(item)
 
 
-def is_there(stack: Stack, id: str) -> bool:
-    """Whether an id has a record, in whatever form; an expired one counts, too."""
-    return bool(_item(stack, id))
-
-
 def _item(stack: Stack, id: str) -> Item:
     answer = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
     item: Item = answer.get("Item", {})

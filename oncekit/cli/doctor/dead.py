@@ -6,6 +6,7 @@ was over, or it died of an error of AWS's, such as States.Runtime or DynamoDB.Th
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,13 +14,14 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from oncekit.cli.deployed.executions import where_its_path_is
-from oncekit.cli.deployed.records import is_there
+from oncekit.cli.deployed.records import Missing, find, has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.doctor.finding import Finding, Patient
 from oncekit.console.parts import RECOVERY
 from oncekit.console.requests import id_in
 from oncekit.console.starts import WORK
 from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
+from oncekit.problem import Problem
 
 DAYS = 7
 """How far back is looked; no further than records are kept, for what has expired may be gone."""
@@ -76,7 +78,7 @@ def _without_record(patient: Patient, ended: Mapping[str, Any]) -> Iterator[Find
     if ended["status"] not in DIED.values() or (ended["status"] == "FAILED" and "." not in error):
         return
     id = id_in(ended["input"])
-    if (id and is_there(patient.stack, id)) or _had_lock(patient.stack, arn):
+    if (id and _has_record(patient.stack, id, ended["startDate"])) or _had_lock(patient.stack, arn):
         return
     how = ended["status"] + (f" ({error})" if "." in error else "")
     looks, sends = patient.once(f"show {arn}"), patient.once("send -")
@@ -85,6 +87,18 @@ def _without_record(patient: Patient, ended: Mapping[str, Any]) -> Iterator[Find
     if error == "States.QueryEvaluationError":
         advice += ", with what cannot be evaluated corrected"
     yield Finding("stopped", "warning", id or arn, f"{how} before it had a lock: {arn}", advice)
+
+
+def _has_record(stack: Stack, id: str, began: datetime.datetime) -> bool:
+    """Whether a record answers for it: not one that has expired, nor a failure from before, which it may try again."""
+    try:
+        record = find(stack, id)
+    except Missing:
+        return False
+    except Problem:  # an odd one, which is told where records are looked at
+        return True
+    failed_before = record["status"] == "FAILED" and datetime.datetime.fromisoformat(record["acquiredAt"]) < began
+    return not has_expired(stack, record) and not failed_before
 
 
 def _had_lock(stack: Stack, arn: str) -> bool:
