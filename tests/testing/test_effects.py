@@ -57,6 +57,9 @@ def test_what_only_a_second_attempt_adds_is_no_habit() -> None:
 QUEUE = "https://sqs.us-east-1.amazonaws.com/123456789012/requests"
 MAIL = {"QueueUrl": "https://sqs.us-east-1.amazonaws.com/123456789012/mail", "MessageBody": "sold"}
 
+NOTHING = {"TableName": "", "ResponseBucketName": ""}
+"""Of Once: what the process has besides is another cloud's."""
+
 
 def sent(service: str, action: str, *parameters: dict[str, Any], done: bool = True) -> int:
     """How many messages count of calls with these parameters."""
@@ -64,7 +67,7 @@ def sent(service: str, action: str, *parameters: dict[str, Any], done: bool = Tr
     watch = SimpleNamespace(calls=[(call, done) for call in calls])
     entrances = {"RequestQueue": QUEUE, "RequestBus": "Requests", "FastStateMachine": "arn:fast"}
     machines = {"OperationStateMachine": "arn:full"}
-    once = SimpleNamespace(ref=(entrances | machines).get)
+    once = SimpleNamespace(ref=(entrances | machines).get, outputs=NOTHING)
     cloud: Any = SimpleNamespace(watch=watch, resources={}, once=once, outside=SimpleNamespace(sent=[]))
     return sum(each.place == f"{service}.{action}" for each in documents(cloud))
 
@@ -135,7 +138,7 @@ def test_what_is_seen_where_it_arrives_is_no_message(service: str) -> None:
 
 def requested(method: str, *, effect: bool) -> list[str]:
     sent = [SimpleNamespace(method=method, url="https://provider.example", body='{"amount": 1}', effect=effect)]
-    watch, once = SimpleNamespace(calls=[]), SimpleNamespace(ref={}.get)
+    watch, once = SimpleNamespace(calls=[]), SimpleNamespace(ref={}.get, outputs=NOTHING)
     cloud: Any = SimpleNamespace(watch=watch, resources={}, once=once, outside=SimpleNamespace(sent=sent))
     return [each.place for each in documents(cloud) if "https://" in each.place]
 
