@@ -12,11 +12,12 @@ import pytest
 from botocore.credentials import Credentials
 from http_client import POOL, Client, Response, token
 from latches import Latches
-from scenario import charge, record_of, rows, run, scripted
+from scenario import LANES, charge, record_of, rows, run, scripted
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import never_arrives
+from oncekit.local.lanes import Lane
 from oncekit.local.resources import Deployed
 
 CHARGE = charge()["payload"]
@@ -72,6 +73,15 @@ def test_a_mismatch_that_was_handed_over_for_another_sender_is_kept_whole(cloud:
         run(cloud, charge(amount=1), "fast")
     [kept] = cloud.rejected()
     assert (kept["error"], kept["input"]["payload"]) == ("PayloadMismatch", charge(amount=1)["payload"])
+
+
+@LANES
+def test_a_mismatch_in_a_messages_body_is_kept_whole(cloud: LocalCloud, lane: Lane) -> None:
+    """A pipe sends it so, and nobody else knows what was refused."""
+    cloud.run(charge())
+    sent = {"body": charge(amount=1)}
+    assert run(cloud, sent, lane).error == "PayloadMismatch"
+    assert [each["input"] for each in cloud.rejected()] == [sent]
 
 
 # ---- IAM ----

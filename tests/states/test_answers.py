@@ -48,6 +48,7 @@ def test_the_librarys_own_text_is_kept_as_it_is(state: States) -> None:
         {"onceResultRef": REF, "replyToken": "guessed"},
         {"replyToken": TOKEN},
         [{"onceResultRef": REF}],
+        [{"onceResult": "1"}, {"replyToken": TOKEN}],
         [],
         [1, "x", None],
         {},
@@ -90,6 +91,8 @@ def test_a_reference_to_anything_but_this_attempts_own_object_is_data(changed: d
     reply = {"onceResultRef": {**REF, **changed}, "replyToken": TOKEN}
     kept = answered(state, reply)
     assert (set(kept), json.loads(kept["text"])) == ({"text", "inline"}, reply)
+    parts = {"onceResultRef": [{name: value} for name, value in REF.items()], "replyToken": TOKEN}
+    assert json.loads(answered(state, parts)["text"]) == parts
     for missing in REF:
         less = {"onceResultRef": {name: value for name, value in REF.items() if name != missing}, "replyToken": TOKEN}
         assert json.loads(answered(state, less)["text"]) == less

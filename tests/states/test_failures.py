@@ -89,6 +89,7 @@ def test_a_function_that_calls_its_own_error_as_lambda_would_has_run(error: str,
         ('{"errorMessage": "no card", "errorType": "E"}', "no card"),
         ('{"errorMessage": "half', '{"errorMessage": "half'),
         ('text with "errorMessage"}', 'text with "errorMessage"}'),
+        ('text with {"errorMessage": "x"}', 'text with {"errorMessage": "x"}'),
         ('{"message": "other"}', '{"message": "other"}'),
         ("", "the error came without a cause"),
         ('{"errorMessage": ""}', "the error came without a cause"),
@@ -149,3 +150,36 @@ def test_the_status_of_a_permanent_error_is_taken_off_its_message(
 ) -> None:
     cause = json.dumps({"errorMessage": message, "errorType": error, "stackTrace": ['"errorMessage":"[444] x"']})
     assert failed(state, error, cause)["failure"] == {"name": error, "status": status, "message": left}
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "to"),
+    [
+        ("Runtime.MarshalError", "Unable to marshal response", "RecordQuarantine"),
+        ("Runtime.JSONStringifyError", "circular", "RecordQuarantine"),
+        ("Function.ResponseSizeTooLarge", "6 MB", "RecordQuarantine"),
+        ("Error", "Unable to stringify response body", "RecordQuarantine"),
+        ("Error", "Unable to reach the bank", "TakeNextFence"),
+        ("BankError", "Unable to stringify response body", "TakeNextFence"),
+        ("Runtime.ImportModuleError", "No module named 'x'", "TakeNextFence"),
+    ],
+)
+def test_what_lambda_says_after_the_function_returned_is_not_run_again(
+    name: str, message: str, to: str, state: States
+) -> None:
+    """It would give the same; whatever else a function or Lambda says may pass."""
+    known = {"failure": {"name": name, "message": message}, "raised": True, "function": "my-charge:live", "lock": LOCK}
+    way = state("ClassifyFailure").chooses(known)
+    assert way.to == to
+    assert to == "TakeNextFence" or message in way.assigned["failure"]["message"]
+
+
+@pytest.mark.parametrize("raised", [False, True])
+def test_lambdas_own_errors_count_only_if_the_function_did_not_raise_them(raised: bool, state: States) -> None:
+    def leads(name: str, on_crash: str) -> str:
+        known = {"raised": raised, "function": "my-charge:live", "failure": {"name": name, "message": "x"}}
+        return state("ClassifyFailure").chooses({**known, "lock": {**LOCK, "onCrash": on_crash}}).to
+
+    throttled, missing = LAMBDAS
+    assert leads(throttled, "quarantine") == ("RecordQuarantine" if raised else "TakeNextFence")
+    assert leads(missing, "retry") == ("TakeNextFence" if raised else "RecordQuarantine")

@@ -60,6 +60,14 @@ def test_a_member_http_with_something_beside_it_is_not_the_apis(beside: dict[str
     assert fast("IsSentByHttp").chooses({}, http()).to == "RequestRefused"
 
 
+@pytest.mark.parametrize("given", [{"http": {}}, {"http": {"key": "k"}}, {"http": "prefer"}], ids=str)
+def test_a_member_http_that_the_api_did_not_write_is_refused_and_kept(given: Any, fast: States) -> None:
+    way = read(fast, given)
+    assert (way.to, way.output, way.assigned["http"]) == ("ReceiveRequest", given, {})
+    assert "no other field" in fast("ReceiveRequest").chooses({}, given).assigned["reason"]
+    assert fast("IsSentByHttp").chooses({}, given).to == "RefuseRequest"
+
+
 @pytest.mark.parametrize(
     "body",
     ["", "{", "{}x", "{'a':1}", '{"a":1,}', "\ufeff{}", '{"a":1e400}', '{"a":-1e999}', '{"_jsonata_lambda":true}', "%"],

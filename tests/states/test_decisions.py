@@ -1,0 +1,241 @@
+"""What a request does about the record that it finds, and about an owner whose lease is over.
+
+The state that reads and the one that decides are taken together: what is between them nobody sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from one_state import FAST_ID, ME, NOW, STOPS_AT, State, Way
+
+States = Callable[..., State]
+
+BUSINESS_SECONDS = 30
+A_DAY = 86_400
+MINE, OTHERS = "f" * 64, "0" * 64
+OWNER = ME.replace(":me", ":owner")
+ASKS = ("acknowledge", "reject", "wait")
+BOTH = pytest.mark.parametrize("lane", ["full", "fast"])
+OPEN: dict[str, Any] = {"leaseExpiresAt": {"N": str(NOW + 60)}}
+FAILED = {"status": {"S": "FAILED"}, "error": {"M": {"name": {"S": "PermanentError"}, "message": {"S": "no"}}}}
+
+
+def record(**more: Any) -> dict[str, Any]:
+    return {
+        "id": {"S": "acme#charge#k"},
+        "status": {"S": "IN_PROGRESS"},
+        "owner": {"S": OWNER},
+        "fence": {"N": "3"},
+        "attempts": {"N": "1"},
+        "onCrash": {"S": "retry"},
+        "fingerprint": {"S": MINE},
+        **more,
+    }
+
+
+def known(asks: str = "acknowledge", **more: Any) -> dict[str, Any]:
+    """What an execution knows when it reads."""
+    request = {"operation": "charge", "tenant": "acme", "idempotencyKey": "k", "onFailed": "retry", "onConflict": asks}
+    return {
+        "request": request,
+        "fingerprint": MINE,
+        "kept": {"isLarge": False},
+        "isKept": False,
+        "isRecovery": False,
+        "function": "my-charge:live",
+        "seen": False,
+        "handedOver": False,
+        "gaveUp": False,
+        "startedAt": NOW * 1000,
+        "waiting": {"deadline": NOW + 300, "seconds": 1},
+        **more,
+    }
+
+
+@pytest.fixture
+def meets(state: States, fast: States) -> Callable[..., Way]:
+    """Where a record, or none, leads an execution that knows this, and may have read another one first."""
+
+    def leads(lane: str, item: dict[str, Any] | None, knows: dict[str, Any], at: float = NOW, first: Any = None) -> Way:
+        names = ("ReadRecord", "ExistingStatus")
+        states = {name: (fast(name, at) if lane == "fast" else state(name)) for name in names}
+        for each in (first, item) if first else (item,):
+            read = states["ReadRecord"].takes({} if each is None else {"Item": each}, knows)
+            knows = {**knows, **read.assigned}
+        return states["ExistingStatus"].chooses(knows)
+
+    return leads
+
+
+Meets = Callable[..., Way]
+
+# ---- the order of one second ----
+
+
+@BOTH
+def test_an_answer_is_given_up_to_the_second_in_which_it_expires(meets: Meets, lane: str) -> None:
+    done = {"status": {"S": "COMPLETED"}, "result": {"S": "1"}}
+    assert meets(lane, record(**done, expiresAt={"N": str(NOW)}), known()).to == "ReturnStoredResponse"
+    assert meets(lane, record(**done, expiresAt={"N": str(NOW - 1)}), known()).to == "AcquireLock"
+
+
+@BOTH
+def test_a_failure_is_tried_again_only_by_a_request_that_came_after_it(meets: Meets, lane: str) -> None:
+    for at, to in (("2025-12-31T23:59:59.999Z", "AcquireLock"), ("2026-01-01T00:00:00.000Z", "OperationFailed")):
+        failed = record(**FAILED, finishedAt={"S": at}, expiresAt={"N": str(NOW + A_DAY)})
+        assert meets(lane, failed, known()).to == to
+
+
+def test_an_owner_is_asked_after_the_last_second_of_its_lease(meets: Meets) -> None:
+    for lease, to in ((NOW, "AcknowledgeDuplicate"), (NOW - 1, "CheckOwner")):
+        assert meets("full", record(leaseExpiresAt={"N": str(lease)}), known()).to == to
+
+
+def test_an_owner_is_asked_as_long_as_it_can_live(meets: Meets) -> None:
+    """An execution of the full lane ends after three days, and who has ended so long ago may be forgotten."""
+    for over, to in ((3 * A_DAY - 1, "CheckOwner"), (3 * A_DAY, "IsOwnerAlive")):
+        assert meets("full", record(leaseExpiresAt={"N": str(NOW - over)}), known()).to == to
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("asks", "before", "after"),
+    [
+        ("wait", "WaitForOwner", "OperationInProgress"),
+        ("acknowledge", "AcknowledgeDuplicate", "AcknowledgeDuplicate"),
+        ("reject", "OperationInProgress", "OperationInProgress"),
+    ],
+)
+def test_only_who_waits_has_a_deadline(meets: Meets, lane: str, asks: str, before: str, after: str) -> None:
+    """By HTTP, too, where who prefers not to wait at all has one at once."""
+    http = {"acknowledges": True, "async": False, "seconds": 0}
+    for seconds, to in ((1, before), (0, after), (-1, after)):
+        knows = known(asks, waiting={"deadline": NOW + seconds, "seconds": 1})
+        assert meets(lane, record(**OPEN), knows).to == to
+        accepted = "AcknowledgeDuplicate" if asks == "wait" and seconds < 1 else to
+        assert lane == "full" or meets(lane, record(**OPEN), {**knows, "http": http}).to == accepted
+
+
+def test_the_fast_lane_begins_what_still_fits_into_its_time(meets: Meets) -> None:
+    last = STOPS_AT - BUSINESS_SECONDS - 65
+    assert meets("fast", None, known(), last).to == "AcquireLock"
+    assert meets("fast", None, known(), last + 1).to == "HandOver"
+
+
+def test_a_throttled_call_is_tried_again_for_a_day(state: States) -> None:
+    throttled = {"failure": {"name": "Lambda.TooManyRequestsException"}, "raised": False, "function": "my-charge:live"}
+    lock = {"fence": 3, "attempts": 3, "onCrash": "quarantine"}
+    for seconds, to in ((A_DAY - 1, "TakeNextFence"), (A_DAY, "RecordQuarantine")):
+        since = {"throttled": {"times": 90, "since": NOW - seconds}}
+        assert state("ClassifyFailure").chooses({**throttled, "lock": lock, **since}).to == to
+
+
+# ---- whose lock it is, and was ----
+
+
+@BOTH
+def test_who_has_run_is_never_told_that_another_payload_came_first(meets: Meets, lane: str) -> None:
+    """Its own record is gone, and the key taken by another: Finalize is refused, and what was done was accepted."""
+    other = record(fingerprint={"S": OTHERS}, **OPEN)
+    assert meets(lane, other, known(ran=True, seen=True)).to == "LockLost"
+    assert meets(lane, other, known()).assigned["refusedAs"] == "PayloadMismatch"
+
+
+def test_a_recovery_is_never_told_that_another_payload_came_first(meets: Meets) -> None:
+    assert meets("full", record(fingerprint={"S": OTHERS}, **OPEN), known(isRecovery=True)).to == "LockLost"
+
+
+@BOTH
+def test_a_lock_that_is_gone_is_lost_to_all_who_have_seen_it(meets: Meets, lane: str) -> None:
+    """An operator released it: who waits for it as a duplicate does not begin, either."""
+    assert meets(lane, None, known("wait"), first=record(**OPEN)).to == "LockLost"
+    assert meets(lane, None, known("wait"), first=record(fingerprint={"S": OTHERS}, **OPEN)).to == "AcquireLock"
+    assert meets(lane, None, known(seen=True)).to == "LockLost"
+    assert meets(lane, None, known()).to == "AcquireLock"
+
+
+@pytest.mark.parametrize("item", [None, "failed", "mine"])
+def test_what_was_handed_over_is_not_run_here(meets: Meets, item: str | None) -> None:
+    """The full lane has it, or had: its failure is newer than the request, whatever two clocks say."""
+    failed = {**FAILED, "finishedAt": {"S": "2025-12-31T00:00:00.000Z"}, "expiresAt": {"N": str(NOW + A_DAY)}}
+    items = {"failed": record(**failed), "mine": record(owner={"S": f"{FAST_ID}:nonce"}, **OPEN)}
+    handed_over = known(handedOver=True)
+    assert meets("fast", item and items[item], handed_over).to == "AcknowledgeDuplicate"
+    assert meets("fast", None, {**handed_over, "seen": True}).to == "LockLost"
+
+
+@pytest.mark.parametrize(
+    ("knows", "owner", "to"),
+    [
+        ({}, OWNER, "OperationInProgress"),
+        ({"ran": True}, OWNER, "AcknowledgeDuplicate"),
+        ({"handedOver": True}, OWNER, "AcknowledgeDuplicate"),
+        ({}, f"{FAST_ID}:nonce", "AcknowledgeDuplicate"),
+    ],
+)
+def test_reject_is_for_duplicates_alone(meets: Meets, knows: dict[str, Any], owner: str, to: str) -> None:
+    """Not for the first request to come, of which another goes on with the work."""
+    assert meets("fast", record(owner={"S": owner}, **OPEN), known("reject", **knows)).to == to
+
+
+@pytest.mark.parametrize("item", [None, record(**FAILED, finishedAt={"S": "2025-12-31T00:00:00.000Z"})], ids=bool)
+def test_who_could_not_take_the_lock_hands_over_or_tells_the_sender(meets: Meets, item: Any) -> None:
+    assert meets("fast", item, known(gaveUp=True)).to == "HandOver"
+    told = meets("fast", item, known(gaveUp=True, http={"seconds": 25}))
+    assert (told.to, told.assigned["refusedAs"]) == ("RequestRefused", "Unavailable")
+    assert meets("fast", item, known(http={"seconds": 25})).to == "AcquireLock"
+
+
+@BOTH
+def test_a_large_request_is_kept_once_before_a_lock(meets: Meets, lane: str) -> None:
+    for item in (None, record(**FAILED, finishedAt={"S": "2025-12-31T00:00:00.000Z"})):
+        assert meets(lane, item, known(kept={"isLarge": True})).to == "KeepRequest"
+        assert meets(lane, item, known(kept={"isLarge": True}, isKept=True)).to == "AcquireLock"
+
+
+# ---- an owner whose lease is over ----
+
+LATE = record(leaseExpiresAt={"N": str(NOW - 1)})
+
+
+@pytest.fixture
+def asked(state: States) -> Callable[..., str]:
+    """What a request does by the status of the owner, or by the error of who was asked for it."""
+
+    def leads(asks: str, status: str = "", error: str = "", item: dict[str, Any] = LATE, **more: Any) -> str:
+        check, knows = state("CheckOwner"), known(asks, record=item, **more)
+        way = check.fails(error, knows) if error else check.takes({"Status": status}, knows)
+        assert way.to == "IsOwnerAlive"
+        return state("IsOwnerAlive").chooses({**knows, **way.assigned}).to
+
+    return leads
+
+
+Asked = Callable[..., str]
+AS_A_DUPLICATE = {"acknowledge": "AcknowledgeDuplicate", "reject": "OperationInProgress", "wait": "WaitForOwner"}
+
+
+@pytest.mark.parametrize("asks", ASKS)
+@pytest.mark.parametrize("status", ["SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED"])
+def test_an_owner_that_ended_in_any_way_is_replaced(asked: Asked, status: str, asks: str) -> None:
+    assert asked(asks, status) == "TakeNextFence"
+
+
+@pytest.mark.parametrize("asks", ASKS)
+def test_an_owner_of_which_nothing_is_known_any_more_is_replaced(asked: Asked, asks: str) -> None:
+    assert asked(asks, error="Sfn.ExecutionDoesNotExistException") == "TakeNextFence"
+
+
+@pytest.mark.parametrize("asks", ASKS)
+@pytest.mark.parametrize("status", ["RUNNING", "PENDING_REDRIVE", "A_STATUS_TO_COME"])
+def test_an_owner_that_may_live_is_met_as_onconflict_says(asked: Asked, status: str, asks: str) -> None:
+    assert asked(asks, status) == AS_A_DUPLICATE[asks]
+
+
+@pytest.mark.parametrize("asks", ASKS)
+@pytest.mark.parametrize("error", ["Sfn.ThrottlingException", "States.Timeout", "States.Runtime"])
+def test_an_owner_of_unknown_status_is_met_as_if_it_lived(asked: Asked, error: str, asks: str) -> None:
+    assert asked(asks, error=error) == AS_A_DUPLICATE[asks]
