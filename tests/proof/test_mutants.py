@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 import yaml
+from one_state import states_of
 
 from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.mutants import judges
-from oncekit.proof.mutants.changes import ROOT, TEMPLATE, Mutant, all_mutants, without_clauses
+from oncekit.proof.mutants.changes import ROOT, TEMPLATE, Mutant, all_mutants, changed, without_clauses
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +43,31 @@ def test_clause_reaches_to_the_operators_around_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("{% $a in ['x', 'y'] %}", {"{% $a in ['y'] %}", "{% $a in ['x'] %}"}),
+        ("{% $not($k in ['x']) and $b %}", {"{% $not($k in []) and $b %}"}),
+        ("{% $a < 1 %}", {"{% $a <= 1 %}"}),
+        ("{% $a >= 1 ? ' < ' : /[<>=]/ %}", {"{% $a > 1 ? ' < ' : /[<>=]/ %}"}),
+        ("{% ($a := $b; $a != 1) %}", {"{% ($a := $b; $a = 1) %}"}),
+        ("{% $a ? 'x < :x' : 'SET y = :y' %}", {"{% $a ? 'x <= :x' : 'SET y = :y' %}"}),
+        ("a <> :a", {"a = :a"}),
+        ("#a IN (:a, :b)", {"(#a IN (:a, :b) AND #a <> :a)", "(#a IN (:a, :b) AND #a <> :b)"}),
+    ],
+)
+def test_member_is_missing_or_comparison_turned(text: str, new: set[str]) -> None:
+    assert {each for _, each in changed(text)} == new
+
+
+def test_rule_and_catch_lead_to_another_state_that_is_there(made: list[Mutant]) -> None:
+    named = {name for each in rendered_definitions(ROOT / TEMPLATE).values() for name, _ in states_of(each)}
+    led = [each for each in made if re.search(r"(\.Next|\.Default): ", each.name)]
+    assert {each.new for each in led} <= named
+    assert not [each.name for each in led if each.name.endswith(f": {each.new} for {each.new}")]
+    assert {each.state for each in made if ".Catch[" in each.name} <= {each.state for each in led}
+
+
 def test_every_mutant_changes_one_place_of_a_text_that_stays_yaml(made: list[Mutant]) -> None:
     texts = {file: (ROOT / file).read_text() for file in {each.file for each in made}}
     for each in made[::5]:
@@ -52,7 +79,8 @@ def test_every_mutant_changes_one_place_of_a_text_that_stays_yaml(made: list[Mut
 def test_mutants_of_every_kind_are_in_every_file(made: list[Mutant]) -> None:
     files = Counter(each.file for each in made)
     assert {"statemachine/operation.asl.yaml", "statemachine/recovery.asl.yaml", TEMPLATE} <= set(files)
-    for kind in (".Choices[", ".Catch[", ".ConditionExpression: without", "REMOVE", "its condition", "dynamodb:"):
+    kinds = (".Choices[", ".Catch[", ".ConditionExpression: without", "REMOVE", "its condition", "dynamodb:")
+    for kind in (*kinds, "].Next: ", " in [", " IN (", ": <= in ", ": != in ", ": <> in "):
         assert [each for each in made if kind in each.name], kind
 
 

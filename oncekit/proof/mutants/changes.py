@@ -1,14 +1,15 @@
 """Mutants of the definitions and the templates: one place of the text is replaced, and its comments stay.
 
-Of a definition: a clause of a write's condition, what an update removes, a catch, a rule of a Choice. Of a template:
-an action that is allowed or denied, the condition of a statement, a resource that becomes a wider one.
+Of a definition: a clause of a condition, a member of a list, which way a comparison goes, what an update removes, a
+catch, a rule of a Choice, and where the last two lead. Of a template: an action that is allowed or denied, the
+condition of a statement, a resource that becomes a wider one.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,8 @@ PARTS = ("api/template.yaml", "examples/template.yaml")
 """The templates inside it that have roles."""
 NO_CALLS_HERE = ("logs:", "xray:", "kms:", "s3:ListBucket", "sts:", "codedeploy:", "cloudwatch:DescribeAlarms")
 """Actions, by their beginning, of which the local cloud makes no call: nothing on this machine can miss them."""
+CONDITIONS = ("ConditionExpression", "KeyConditionExpression")
+"""Arguments of DynamoDB."""
 _POLICIES = re.compile(r"AWS::(IAM::(Role|Policy|ManagedPolicy)|S3::BucketPolicy|SQS::QueuePolicy)")
 
 
@@ -71,7 +74,7 @@ def _items(node: yaml.Node | None) -> list[yaml.Node]:
 
 
 def of_definition(file: _File) -> Iterator[Mutant]:
-    for state, members in _states(file.root):
+    for state, members, others in _states(file.root):
         for number, choice in enumerate(_items(members.get("Choices"))):
             condition = _members(choice)["Condition"]
             never = condition.value.strip().replace("{%", "{% false and (", 1).removesuffix("%}") + ") %}"
@@ -79,19 +82,71 @@ def of_definition(file: _File) -> Iterator[Mutant]:
         for number, catch in enumerate(_items(members.get("Catch"))):
             yield file.replaced(_members(catch)["ErrorEquals"], "[Never]", f"{state}.Catch[{number}]", "dropped", state)
         arguments = _members(members.get("Arguments"))
-        for name in ("ConditionExpression", "KeyConditionExpression"):
+        for name in CONDITIONS:
             if name in arguments:
                 yield from _clauses(file, arguments[name], f"{state}.{name}", state)
         if "UpdateExpression" in arguments:
             yield from _removals(file, arguments, state)
+        yield from _ways(file, state, members, others)
+        yield from _caught(file, state, members)
+        for where, node in _expressions(members):
+            for what, new in changed(node.value):
+                yield file.replaced(node, _quoted(new), f"{state}.{where}", what, state)
+            if node.value.startswith("{%") and where.rpartition(".")[2] not in CONDITIONS:
+                yield from _clauses(file, node, f"{state}.{where}", state)
 
 
-def _states(machine: yaml.Node) -> Iterator[tuple[str, Mapping[str, yaml.Node]]]:
-    """Every state, those inside of a Map included."""
-    for name, node in _members(_members(machine)["States"]).items():
-        yield name, _members(node)
+def _states(machine: yaml.Node) -> Iterator[tuple[str, Mapping[str, yaml.Node], Sequence[str]]]:
+    """Every state, those inside of a Map included, and those to which it could lead: all beside it, and itself."""
+    states = _members(_members(machine)["States"])
+    for name, node in states.items():
+        yield name, _members(node), list(states)
         if "ItemProcessor" in _members(node):
             yield from _states(_members(node)["ItemProcessor"])
+
+
+def _ways(file: _File, state: str, members: Mapping[str, yaml.Node], others: Sequence[str]) -> Iterator[Mutant]:
+    """Each rule, catch and Default leads where its neighbours do; if all lead there, to the next state in the file."""
+    ways = [
+        (f"{kind}[{number}].Next", _members(way)["Next"])
+        for kind in ("Choices", "Catch")
+        for number, way in enumerate(_items(members.get(kind)))
+    ]
+    ways += [("Default", members["Default"])] if "Default" in members else []
+    targets = [node.value for _, node in ways]
+    follows = [members["Next"].value] if "Next" in members and members["Next"].value not in targets else []
+    for number, (where, node) in enumerate(ways):
+        before, after = reversed(targets[:number]), [*targets[number + 1 :], *follows]
+        near = {next((each for each in side if each != node.value), "") for side in (before, after)} - {""}
+        beside = others[others.index(state) + 1 :] + others[: others.index(state)]
+        for target in sorted(near) or [next(each for each in beside if each != node.value)]:
+            yield file.replaced(node, target, f"{state}.{where}", f"{target} for {node.value}", state)
+
+
+def _caught(file: _File, state: str, members: Mapping[str, yaml.Node]) -> Iterator[Mutant]:
+    """An error that is caught, or not tried again, beside others."""
+    for kind in ("Catch", "Retry"):
+        for number, way in enumerate(_items(members.get(kind))):
+            errors = _items(_members(way)["ErrorEquals"])
+            for error in errors if len(errors) > 1 else ():
+                yield file.replaced(error, "Never", f"{state}.{kind}[{number}]", f"without {error.value}", state)
+
+
+def _expressions(members: Mapping[str, yaml.Node], where: str = "") -> Iterator[tuple[str, yaml.Node]]:
+    """JSONata, and conditions of a table, that a state evaluates itself, with where they stand in it."""
+    for name, node in members.items():
+        if name not in ("Comment", "ItemProcessor"):
+            yield from _within(node, f"{where}{name}")
+
+
+def _within(node: yaml.Node, where: str) -> Iterator[tuple[str, yaml.Node]]:
+    if isinstance(node, yaml.ScalarNode):
+        if node.value.startswith("{%") or where.rpartition(".")[2] in CONDITIONS:
+            yield where, node
+        return
+    yield from _expressions(_members(node), f"{where}.")
+    for number, each in enumerate(_items(node)):
+        yield from _within(each, f"{where}[{number}]")
 
 
 def _clauses(file: _File, node: yaml.Node, where: str, state: str) -> Iterator[Mutant]:
@@ -164,6 +219,63 @@ def _reach(words: list[str], number: int, way: int, stops: frozenset[str] | set[
             break
         number = following
     return number
+
+
+# ---- members of lists, and comparisons ----
+
+_TURNED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "=": "!=", "!=": "="}
+_TURNED_IN_A_TABLE = _TURNED | {"=": "<>", "<>": "="}
+_OF_A_TABLE = re.compile(r"(?!SET )[#\w].*([<>=]|IN \() ?:\w", re.DOTALL)
+"""A condition of a table: something is compared with a value that has a name."""
+
+
+def changed(text: str) -> Iterator[tuple[str, str]]:
+    """What is another member or comparison, and the text that has it. Conditions of a table may be texts in JSONata."""
+    inner = re.fullmatch(r"\{%(.*)%\}", text.strip(), re.DOTALL)
+    if not inner:
+        yield from _changed_in_a_table(text)
+        return
+    body = inner[1]
+    tokens = list(_JSONATA.finditer(body))
+
+    def by(start: int, end: int, new: str) -> str:
+        return "{%" + body[:start] + new + body[end:] + "%}"
+
+    for number, token in enumerate(tokens):
+        start, end = token.span()
+        if token[0] in _TURNED:
+            yield f"{_TURNED[token[0]]} in {_around(body, start, end)}", by(start, end, _TURNED[token[0]])
+        elif token[0] == "in" and tokens[number + 1][0] == "[":
+            last = _reach([each[0] for each in tokens], number + 1, 1, {"]"})
+            list_start, list_end = tokens[number + 1].end(), tokens[last].end()
+            members = [each.strip() for each in body[list_start:list_end].split(",")]
+            for member in members:
+                left = ", ".join(each for each in members if each != member)
+                yield f"without {member} in {_around(body, start, end)}", by(list_start, list_end, left)
+        elif token[0].startswith("'") and _OF_A_TABLE.match(token[0][1:-1]):
+            for what, new in (*_changed_in_a_table(token[0][1:-1]), *_without(token[0][1:-1])):
+                yield what, by(start, end, f"'{new}'")
+
+
+def _without(condition: str) -> Iterator[tuple[str, str]]:
+    return ((f"without {_short(clause)}", new) for clause, new in without_clauses(condition))
+
+
+def _changed_in_a_table(text: str) -> Iterator[tuple[str, str]]:
+    for token in _DYNAMODB.finditer(text):
+        start, end = token.span()
+        if turned := _TURNED_IN_A_TABLE.get(token[0]):
+            yield f"{turned} in {_around(text, start, end)}", text[:start] + turned + text[end:]
+    # A member that is nowhere else may not go: DynamoDB refuses values that no condition uses.
+    for found in re.finditer(r"([#\w]+) IN \(([^)]*)\)", text):
+        for member in found[2].split(", "):
+            new = f"({found[0]} AND {found[1]} <> {member})"
+            yield f"without {member} in {found[0]}", text[: found.start()] + new + text[found.end() :]
+
+
+def _around(text: str, start: int, end: int) -> str:
+    """An operator with the words on both sides of it, which tell it from others like it."""
+    return " ".join(f"{text[max(0, start - 30) : start]}{text[start:end]}{text[end : end + 30]}".split())
 
 
 def _quoted(text: str) -> str:
