@@ -53,6 +53,10 @@ def in_shard() -> Iterator[dict[str, Any]]:
             yield request
 
 
+def is_of_shard(call: Call) -> bool:
+    return bool(call.parameters["ExpressionAttributeValues"][":shard"]["S"].endswith(f"#{SHARD}"))
+
+
 def left_open(cloud: LocalCloud, asked: dict[str, Any], overdue: int, *, is_large: bool = False, **more: Any) -> None:
     """A record whose owner, in the fast lane, has died; its lease is over for so many seconds."""
     hashed = hashlib.sha256(id_of(asked).encode()).hexdigest()
@@ -281,6 +285,121 @@ def test_a_number_that_could_not_be_counted_is_not_published_and_all_others_are(
     before, after = sweeps.published
     assert set(before) - set(after) == unknown
     assert swept.error == "RecoveryIncomplete"
+
+
+@pytest.mark.parametrize("endless", ["FindOverdue", "CountRejected"])
+def test_pages_that_never_end_end_a_sweep_no_later_than_its_time(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, definition: dict[str, Any], endless: str
+) -> None:
+    """What is on the first one is started all the same, and all numbers are published."""
+    left_open(cloud, overdue := next(in_shard()), 5)
+    key = {"id": {"S": "x"}, "openShard": {"S": "x"}, "leaseExpiresAt": {"N": "1"}}
+    pages = 0
+
+    def more(call: Call, proceed: Proceed) -> dict[str, Any]:
+        nonlocal pages
+        if call.state != endless or (endless == "FindOverdue" and not is_of_shard(call)):
+            return proceed()
+        pages += 1
+        if endless == "CountRejected":
+            return {"KeyCount": 200, "IsTruncated": True, "NextContinuationToken": "more"}
+        cloud.clock.sleep(3)
+        return ({"Items": []} if "ExclusiveStartKey" in call.parameters else proceed()) | {"LastEvaluatedKey": key}
+
+    began = cloud.clock.now()
+    with cloud.intercept(more, sweeps):
+        assert recover().status == "SUCCEEDED"
+    [published] = sweeps.published
+    assert (sweeps.started, len(published)) == ([overdue["idempotencyKey"]], 5)
+    assert cloud.clock.now() - began < definition["TimeoutSeconds"]
+    assert endless != "CountRejected" or (published["RejectedRequests"], pages) == (10_000, 50)
+
+
+# ---- each shard ----
+
+SHARDS = "0123456789abcdef"
+
+
+def one_in_each_shard() -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    while len(found) < len(SHARDS):
+        request = scripted({"return": 1}, key=next(_keys))
+        found.setdefault(hashlib.sha256(id_of(request).encode()).hexdigest()[0], request)
+    return [found[each] for each in SHARDS]
+
+
+def test_one_operation_in_each_shard_is_counted_and_recovered(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover
+) -> None:
+    """A lease that ends in this second is not over."""
+    overdue, live, quarantined = (one_in_each_shard() for _ in range(3))
+    for request in (*overdue, *live):
+        left_open(cloud, request, 5 if request in overdue else 0)
+    for shard, request in zip(SHARDS, quarantined, strict=True):
+        status = {"status": {"S": "QUARANTINED"}, "openShard": {"S": f"QUARANTINED#{shard}"}}
+        left_open(cloud, request, 5, **status)
+    with cloud.intercept(sweeps):
+        assert recover().output["recovered"] == 16
+    assert set(sweeps.started) == {each["idempotencyKey"] for each in overdue}
+    assert sweeps.published == [
+        {
+            "OpenOperations": 32,
+            "OverdueOperations": 16,
+            "QuarantinedOperations": 16,
+            "RecoveredOperations": 16,
+            "RejectedRequests": 0,
+        }
+    ]
+
+
+def test_what_ended_or_went_on_since_the_index_was_written_is_left_alone(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover
+) -> None:
+    """An index may be out of date by as long as it likes; here it is a minute older than the table."""
+    gone, completed, quarantined, goes_on, overdue = itertools.islice(in_shard(), 5)
+    for request in (gone, completed, quarantined, goes_on, overdue):
+        left_open(cloud, request, 5)
+    client, table = cloud.client("dynamodb"), cloud.outputs["TableName"]
+    old: list[dict[str, Any]] = []
+
+    def a_minute_older(call: Call, proceed: Proceed) -> dict[str, Any]:
+        if call.state != "FindOverdue" or not is_of_shard(call):
+            return proceed()
+        if not old:
+            old.append(proceed())
+            cloud.clock.sleep(MINUTE)
+            ended = {"expiresAt": {"N": str(int(cloud.clock.now()) + 900)}, "status": {"S": "COMPLETED"}}
+            status = {"status": {"S": "QUARANTINED"}, "openShard": {"S": f"QUARANTINED#{SHARD}"}}
+            client.delete_item(TableName=table, Key={"id": {"S": id_of(gone)}})
+            left_open(cloud, completed, 5, **ended)
+            left_open(cloud, quarantined, 5, **status)
+            left_open(cloud, goes_on, 0)
+        return old[0]
+
+    with cloud.intercept(a_minute_older, sweeps):
+        swept = recover()
+    assert (swept.status, swept.output["recovered"]) == ("SUCCEEDED", 1)
+    assert sweeps.started == [overdue["idempotencyKey"]]
+
+
+@pytest.mark.parametrize("state", ["ReadOpenRecord", "StartRecovery"])
+def test_a_record_or_a_start_that_is_refused_is_told_and_stops_no_other(
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, state: str
+) -> None:
+    good, bad, last = itertools.islice(in_shard(), 3)
+    for request in (good, bad, last):
+        left_open(cloud, request, 5)
+
+    def is_bad(call: Call) -> bool:
+        return call.state == state and bad["idempotencyKey"] in json.dumps(call.parameters)
+
+    refusing = sweeps.slowly(lambda _: 0, lambda call: refused(call) if is_bad(call) else None)
+    with cloud.intercept(refusing, sweeps):
+        swept = recover()
+    assert set(sweeps.started) == {good["idempotencyKey"], last["idempotencyKey"]}
+    assert (swept.error, json.loads(swept.cause or "{}")["failed"]) == ("RecoveryIncomplete", 1)
+    [published] = sweeps.published
+    assert published["RecoveredOperations"] == 2
 
 
 # ---- many deaths at once ----
