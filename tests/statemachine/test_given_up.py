@@ -27,7 +27,7 @@ from scenario import (
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, breaks, never_arrives
+from oncekit.local.faults import answer_lost, before, breaks, never_arrives
 from oncekit.local.lanes import Lane
 
 Recover = Callable[[], Execution]
@@ -269,6 +269,16 @@ def test_a_release_that_never_arrives_leaves_the_lease_to_end(
     cloud.clock.advance(A_LEASE)
     recover()
     assert (record_of(cloud, request)["status"], latches.starts()) == ("COMPLETED", 3)
+
+
+def test_who_gave_its_lock_back_and_did_not_hear_so_gives_its_heirs_answer(
+    cloud: LocalCloud, latches: Latches, recover: Recover
+) -> None:
+    request = scripted({"raise": "Weather"}, {"raise": "Weather"}, {"return": 3})
+    unheard, swept = answer_lost(state="ReleaseLock"), before(recover, state="ReleaseLock", nth=2)
+    with cloud.intercept(tries_again_late(cloud), unheard, swept):
+        ended = run(cloud, request, "fast")
+    assert (ended.output["disposition"], result(cloud, ended), latches.starts()) == ("REPLAYED", 3, 3)
 
 
 @LANES

@@ -96,6 +96,33 @@ def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: Local
 
 
 @pytest.mark.usefixtures("deceived")
+@pytest.mark.parametrize(
+    ("state", "script"),
+    [
+        ("Finalize", {"return": "first"}),
+        ("RecordFailure", {"raise": "PermanentError"}),
+        ("RecordQuarantine", {"raise": "NeedsAttention"}),
+        ("TakeNextFence", {"raise": "Weather"}),
+    ],
+)
+def test_an_owner_that_was_replaced_before_its_end_gives_its_heirs_answer(
+    cloud: LocalCloud, latches: Latches, state: str, script: dict[str, str]
+) -> None:
+    request = scripted(script, {"return": "second"})
+
+    def replaced() -> None:
+        cloud.clock.advance(A_LEASE)
+        with cloud.intercept(believed_dead()):
+            cloud.run(request)
+
+    with cloud.intercept(before(replaced, state=state)):
+        owner = cloud.run(request)
+    assert (owner.error, result(cloud, owner)) == (None, "second")
+    record = record_of(cloud, request)
+    assert (record["status"], record["fence"], latches.starts()) == ("COMPLETED", 2, 2)
+
+
+@pytest.mark.usefixtures("deceived")
 def test_zombie_whose_record_has_expired_says_that_it_lost_the_lock(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "zombie"}}, {"return": "winner"})
     zombie = cloud.start(request)
