@@ -89,6 +89,8 @@ def of_definition(file: _File) -> Iterator[Mutant]:
             yield from _removals(file, arguments, state)
         yield from _ways(file, state, members, others)
         yield from _caught(file, state, members)
+        for item in _items(members.get("Items")):
+            yield file.replaced(item, "nobody", f"{state}.Items", f"without {item.value}", state)
         for where, node in _expressions(members):
             for what, new in changed(node.value):
                 yield file.replaced(node, _quoted(new), f"{state}.{where}", what, state)
@@ -225,6 +227,8 @@ def _reach(words: list[str], number: int, way: int, stops: frozenset[str] | set[
 
 _TURNED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "=": "!=", "!=": "="}
 _TURNED_IN_A_TABLE = _TURNED | {"=": "<>", "<>": "="}
+_TEXTS = re.compile(r"'[^']*'(, '[^']*')*(?=\])")
+"""Members of a list, all of them texts."""
 _OF_A_TABLE = re.compile(r"(?!SET )[#\w].*([<>=]|IN \() ?:\w", re.DOTALL)
 """A condition of a table: something is compared with a value that has a name."""
 
@@ -241,17 +245,15 @@ def changed(text: str) -> Iterator[tuple[str, str]]:
     def by(start: int, end: int, new: str) -> str:
         return "{%" + body[:start] + new + body[end:] + "%}"
 
-    for number, token in enumerate(tokens):
+    for token in tokens:
         start, end = token.span()
         if token[0] in _TURNED:
             yield f"{_TURNED[token[0]]} in {_around(body, start, end)}", by(start, end, _TURNED[token[0]])
-        elif token[0] == "in" and tokens[number + 1][0] == "[":
-            last = _reach([each[0] for each in tokens], number + 1, 1, {"]"})
-            list_start, list_end = tokens[number + 1].end(), tokens[last].end()
-            members = [each.strip() for each in body[list_start:list_end].split(",")]
+        elif token[0] == "[" and (listed := _TEXTS.match(body, end)):
+            members = listed[0].split(", ")
             for member in members:
                 left = ", ".join(each for each in members if each != member)
-                yield f"without {member} in {_around(body, start, end)}", by(list_start, list_end, left)
+                yield f"without {member} in {_around(body, start, end)}", by(end, listed.end(), left)
         elif token[0].startswith("'") and _OF_A_TABLE.match(token[0][1:-1]):
             for what, new in (*_changed_in_a_table(token[0][1:-1]), *_without(token[0][1:-1])):
                 yield what, by(start, end, f"'{new}'")
