@@ -70,6 +70,10 @@ class State:
                 return self._way(rule, scope, variables)
         return self._way(self.raw, scope, variables)
 
+    def calls(self, variables: Mapping[str, Any]) -> Any:
+        """The arguments of a Task's call."""
+        return self._value(self.raw["Arguments"], self._lane.scope(None), variables)
+
     def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
         """The way on with the answer of a call, or with what the branches of a Map gave."""
         return self._way(self.raw, {**self._lane.scope(given), "result": result}, variables)
