@@ -266,21 +266,24 @@ def test_a_sweep_publishes_and_ends_in_its_time_whatever_hangs(
 
 
 @pytest.mark.parametrize(
-    ("state", "unknown"),
+    ("state", "shard", "unknown"),
     [
-        ("CountShard", {"OpenOperations", "OverdueOperations", "QuarantinedOperations"}),
-        ("CountRejected", {"RejectedRequests"}),
+        ("CountShard", "", {"OpenOperations", "OverdueOperations", "QuarantinedOperations"}),
+        ("CountShard", f"QUARANTINED#{SHARD}", {"QuarantinedOperations"}),
+        ("CountRejected", "", {"RejectedRequests"}),
     ],
 )
 def test_a_number_that_could_not_be_counted_is_not_published_and_all_others_are(
-    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, state: str, unknown: set[str]
+    cloud: LocalCloud, sweeps: Sweeps, recover: Recover, state: str, shard: str, unknown: set[str]
 ) -> None:
     """0 would end an alarm."""
+
+    def is_bad(call: Call) -> bool:
+        return call.state == state and shard in json.dumps(call.parameters)
+
     with cloud.intercept(sweeps):
         recover()
-    with cloud.intercept(
-        sweeps.slowly(lambda _: 0, lambda call: refused(call) if call.state == state else None), sweeps
-    ):
+    with cloud.intercept(sweeps.slowly(lambda _: 0, lambda call: refused(call) if is_bad(call) else None), sweeps):
         swept = recover()
     before, after = sweeps.published
     assert set(before) - set(after) == unknown

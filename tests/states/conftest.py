@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from one_state import FAST, FULL, NOW, State, states_of
+from one_state import FAST, FULL, MAX_ATTEMPTS, NOW, State, states_of
 
 from oncekit.local.deploy import rendered_definitions
 
@@ -18,7 +18,7 @@ OPERATIONS = ("charge", "a", "a" * 40, "a-0", "z9-")
 @pytest.fixture(scope="module")
 def rendered() -> dict[str, dict[str, Any]]:
     named = ",".join(f"{operation}=my-{operation}:live" for operation in OPERATIONS)
-    return rendered_definitions(TEMPLATE, {"Operations": named})
+    return rendered_definitions(TEMPLATE, {"Operations": named, "MaxAttempts": str(MAX_ATTEMPTS)})
 
 
 @pytest.fixture(scope="module")

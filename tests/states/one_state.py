@@ -21,6 +21,7 @@ NOW = 1_767_225_600
 ME = "arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:me"
 FAST_ID = "arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:me:0f8e"
 STOPS_AT = NOW + 295
+MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)

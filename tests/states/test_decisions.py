@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from one_state import FAST_ID, ME, NOW, STOPS_AT, State, Way
+from one_state import FAST_ID, MAX_ATTEMPTS, ME, NOW, STOPS_AT, State, Way
 
 States = Callable[..., State]
 
@@ -20,6 +20,9 @@ OWNER = ME.replace(":me", ":owner")
 ASKS = ("acknowledge", "reject", "wait")
 BOTH = pytest.mark.parametrize("lane", ["full", "fast"])
 OPEN: dict[str, Any] = {"leaseExpiresAt": {"N": str(NOW + 60)}}
+LARGE: dict[str, Any] = {"kept": {"isLarge": True}}
+ASYNC = {"http": {"async": True, "acknowledges": False, "seconds": 25}}
+LONG_AGO = "2025-12-31T00:00:00.000Z"
 FAILED = {"status": {"S": "FAILED"}, "error": {"M": {"name": {"S": "PermanentError"}, "message": {"S": "no"}}}}
 
 
@@ -77,7 +80,7 @@ Meets = Callable[..., Way]
 
 @BOTH
 def test_an_answer_is_given_up_to_the_second_in_which_it_expires(meets: Meets, lane: str) -> None:
-    done = {"status": {"S": "COMPLETED"}, "result": {"S": "1"}}
+    done = {"status": {"S": "COMPLETED"}, "result": {"S": "1"}, "finishedAt": {"S": LONG_AGO}}
     assert meets(lane, record(**done, expiresAt={"N": str(NOW)}), known()).to == "ReturnStoredResponse"
     assert meets(lane, record(**done, expiresAt={"N": str(NOW - 1)}), known()).to == "AcquireLock"
 
@@ -98,6 +101,8 @@ def test_an_owner_is_asked_as_long_as_it_can_live(meets: Meets) -> None:
     """An execution of the full lane ends after three days, and who has ended so long ago may be forgotten."""
     for over, to in ((3 * A_DAY - 1, "CheckOwner"), (3 * A_DAY, "IsOwnerAlive")):
         assert meets("full", record(leaseExpiresAt={"N": str(NOW - over)}), known()).to == to
+    cannot_be_asked = record(owner={"S": f"{FAST_ID}:nonce"}, leaseExpiresAt={"N": str(NOW - 1)})
+    assert meets("full", cannot_be_asked, known()).to == "IsOwnerAlive"
 
 
 @BOTH
@@ -133,6 +138,63 @@ def test_a_throttled_call_is_tried_again_for_a_day(state: States) -> None:
         assert state("ClassifyFailure").chooses({**throttled, "lock": lock, **since}).to == to
 
 
+# ---- what has an end ----
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"seen": True}, {"handedOver": True}, {"ran": True, "seen": True}, {"gaveUp": True}, LARGE, ASYNC],
+    ids=str,
+)
+def test_what_has_an_end_is_told_to_whoever_comes(meets: Meets, lane: str, more: dict[str, Any]) -> None:
+    """Whatever onFailed asks, what is no failure is not tried again."""
+    error = {"error": FAILED["error"], "finishedAt": {"S": LONG_AGO}}
+    kept = {"expiresAt": {"N": str(NOW + A_DAY)}}
+    completed = record(status={"S": "COMPLETED"}, result={"S": "1"}, finishedAt={"S": LONG_AGO}, **kept)
+    quarantined = record(**OPEN, **error, status={"S": "QUARANTINED"})
+    now = record(**FAILED, **kept, finishedAt={"S": "2026-01-01T00:00:00.000Z"})
+    for asks in ASKS:
+        knows = known(asks, **more)
+        assert meets(lane, completed, knows).to == "ReturnStoredResponse"
+        assert meets(lane, quarantined, knows).to == "NeedsAttention"
+        assert meets(lane, now, knows).to == "OperationFailed"
+        replays = {**knows, "request": {**knows["request"], "onFailed": "replay"}}
+        assert meets(lane, record(**FAILED, **kept, finishedAt={"S": LONG_AGO}), replays).to == "OperationFailed"
+
+
+@BOTH
+def test_a_lock_that_was_reported_lost_and_was_not_is_for_the_operator(meets: Meets, lane: str) -> None:
+    mine = record(owner={"S": ME if lane == "full" else f"{FAST_ID}:nonce"}, **OPEN)
+    assert meets(lane, mine, known(ran=True, seen=True)).to == "RecordQuarantine"
+    assert meets(lane, record(**OPEN), known(ran=True, seen=True)).to == "AcknowledgeDuplicate"
+
+
+@BOTH
+def test_ones_own_lock_whose_answer_was_lost_is_worked_under_in_the_full_lane(meets: Meets, lane: str) -> None:
+    """An Express execution may run twice, so in the fast lane it may be the other run's."""
+    mine = record(owner={"S": ME if lane == "full" else f"{FAST_ID}:nonce"}, **OPEN)
+    assert meets(lane, mine, known()).to == ("ExecuteBusinessLogic" if lane == "full" else "AcknowledgeDuplicate")
+
+
+@pytest.mark.parametrize(
+    ("more", "by_http", "else_"),
+    [
+        ({}, "RequestRefused", "HandOver"),
+        ({"seen": True}, "AcknowledgeDuplicate", "AcknowledgeDuplicate"),
+        ({"handedOver": True}, "AcknowledgeDuplicate", "AcknowledgeDuplicate"),
+    ],
+)
+def test_a_table_that_cannot_be_read_loses_nothing_that_was_accepted(
+    fast: States, more: dict[str, Any], by_http: str, else_: str
+) -> None:
+    """And runs nothing twice: what has a record, or was handed over, is somebody's already."""
+    for http, to in (({}, else_), ({"seconds": 25}, by_http)):
+        knows = known(**more, http=http)
+        read = fast("ReadRecord").fails("DynamoDB.InternalServerErrorException", knows)
+        assert fast("ExistingStatus").chooses({**knows, **read.assigned}).to == to
+
+
 # ---- whose lock it is, and was ----
 
 
@@ -141,11 +203,16 @@ def test_who_has_run_is_never_told_that_another_payload_came_first(meets: Meets,
     """Its own record is gone, and the key taken by another: Finalize is refused, and what was done was accepted."""
     other = record(fingerprint={"S": OTHERS}, **OPEN)
     assert meets(lane, other, known(ran=True, seen=True)).to == "LockLost"
-    assert meets(lane, other, known()).assigned["refusedAs"] == "PayloadMismatch"
+    refused = meets(lane, other, known())
+    assert (refused.to, refused.assigned["refusedAs"]) == (
+        "IsSentByHttp" if lane == "fast" else "RefuseRequest",
+        "PayloadMismatch",
+    )
 
 
 def test_a_recovery_is_never_told_that_another_payload_came_first(meets: Meets) -> None:
     assert meets("full", record(fingerprint={"S": OTHERS}, **OPEN), known(isRecovery=True)).to == "LockLost"
+    assert meets("full", None, known(isRecovery=True)).to == "LockLost"
 
 
 @BOTH
@@ -160,7 +227,7 @@ def test_a_lock_that_is_gone_is_lost_to_all_who_have_seen_it(meets: Meets, lane:
 @pytest.mark.parametrize("item", [None, "failed", "mine"])
 def test_what_was_handed_over_is_not_run_here(meets: Meets, item: str | None) -> None:
     """The full lane has it, or had: its failure is newer than the request, whatever two clocks say."""
-    failed = {**FAILED, "finishedAt": {"S": "2025-12-31T00:00:00.000Z"}, "expiresAt": {"N": str(NOW + A_DAY)}}
+    failed = {**FAILED, "finishedAt": {"S": LONG_AGO}, "expiresAt": {"N": str(NOW + A_DAY)}}
     items = {"failed": record(**failed), "mine": record(owner={"S": f"{FAST_ID}:nonce"}, **OPEN)}
     handed_over = known(handedOver=True)
     assert meets("fast", item and items[item], handed_over).to == "AcknowledgeDuplicate"
@@ -181,19 +248,29 @@ def test_reject_is_for_duplicates_alone(meets: Meets, knows: dict[str, Any], own
     assert meets("fast", record(owner={"S": owner}, **OPEN), known("reject", **knows)).to == to
 
 
-@pytest.mark.parametrize("item", [None, record(**FAILED, finishedAt={"S": "2025-12-31T00:00:00.000Z"})], ids=bool)
+@pytest.mark.parametrize("item", [None, record(**FAILED, finishedAt={"S": LONG_AGO})], ids=bool)
 def test_who_could_not_take_the_lock_hands_over_or_tells_the_sender(meets: Meets, item: Any) -> None:
     assert meets("fast", item, known(gaveUp=True)).to == "HandOver"
     told = meets("fast", item, known(gaveUp=True, http={"seconds": 25}))
     assert (told.to, told.assigned["refusedAs"]) == ("RequestRefused", "Unavailable")
     assert meets("fast", item, known(http={"seconds": 25})).to == "AcquireLock"
+    mine = record(owner={"S": f"{FAST_ID}:nonce"}, **OPEN)  # it did take it, and heard nothing
+    for http in ({}, {"seconds": 25}):
+        assert meets("fast", mine, known(gaveUp=True, http=http)).to == "AcknowledgeDuplicate"
+
+
+def test_who_prefers_not_to_wait_and_what_is_the_full_lanes_is_handed_over(meets: Meets) -> None:
+    for item in (None, record(**FAILED, finishedAt={"S": LONG_AGO})):
+        assert meets("fast", item, known(**ASYNC)).to == "HandOver"
+        assert meets("fast", item, known(http={**ASYNC["http"], "async": False})).to == "AcquireLock"
+    assert meets("fast", record(**OPEN), known(**ASYNC)).to == "AcknowledgeDuplicate"
 
 
 @BOTH
 def test_a_large_request_is_kept_once_before_a_lock(meets: Meets, lane: str) -> None:
-    for item in (None, record(**FAILED, finishedAt={"S": "2025-12-31T00:00:00.000Z"})):
-        assert meets(lane, item, known(kept={"isLarge": True})).to == "KeepRequest"
-        assert meets(lane, item, known(kept={"isLarge": True}, isKept=True)).to == "AcquireLock"
+    for item in (None, record(**FAILED, finishedAt={"S": LONG_AGO})):
+        assert meets(lane, item, known(**LARGE)).to == "KeepRequest"
+        assert meets(lane, item, known(**LARGE, isKept=True)).to == "AcquireLock"
 
 
 # ---- an owner whose lease is over ----
@@ -239,3 +316,14 @@ def test_an_owner_that_may_live_is_met_as_onconflict_says(asked: Asked, status: 
 @pytest.mark.parametrize("error", ["Sfn.ThrottlingException", "States.Timeout", "States.Runtime"])
 def test_an_owner_of_unknown_status_is_met_as_if_it_lived(asked: Asked, error: str, asks: str) -> None:
     assert asked(asks, error=error) == AS_A_DUPLICATE[asks]
+
+
+def test_what_may_not_run_again_after_a_dead_owner_is_for_the_operator(asked: Asked) -> None:
+    def of(**more: Any) -> str:
+        return asked("wait", "FAILED", item={**LATE, **more})
+
+    assert of(onCrash={"S": "quarantine"}) == "RecordQuarantine"
+    assert of(onCrash={"S": "quarantine"}, mayStartAgain={"BOOL": True}) == "TakeNextFence"
+    assert of(attempts={"N": str(MAX_ATTEMPTS - 1)}) == "TakeNextFence"
+    assert of(attempts={"N": str(MAX_ATTEMPTS)}) == "RecordQuarantine"
+    assert asked("wait", "FAILED", function="") == "RecordQuarantine"

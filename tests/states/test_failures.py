@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from one_state import FAST, State, states_of
+from one_state import FAST, MAX_ATTEMPTS, State, states_of
 
 States = Callable[..., State]
 LOCK = {"fence": 3, "attempts": 1, "onCrash": "retry", "leaseExpiresAt": 0}
@@ -174,15 +174,36 @@ def test_what_lambda_says_after_the_function_returned_is_not_run_again(
     assert to == "TakeNextFence" or message in way.assigned["failure"]["message"]
 
 
+def leads(state: States, name: str, on_crash: str = "retry", attempts: int = 1, **more: Any) -> str:
+    """Where an error of business logic leads."""
+    known = {"raised": True, "function": "my-charge:live", "failure": {"name": name, "message": "x"}, **more}
+    return state("ClassifyFailure").chooses({**known, "lock": {**LOCK, "onCrash": on_crash, "attempts": attempts}}).to
+
+
+def test_what_an_error_decides_is_done_whatever_oncrash_says(state: States) -> None:
+    for on_crash in ("retry", "quarantine"):
+        assert leads(state, "PermanentError", on_crash) == "RecordFailure"
+        assert leads(state, "LockLostError", on_crash) == "ReadRecord"
+        assert leads(state, "NeedsAttention", on_crash) == "RecordQuarantine"
+        assert leads(state, "ResultUnreadable", on_crash) == "RecordQuarantine"
+
+
+@pytest.mark.parametrize("raised", [False, True])
+@pytest.mark.parametrize("name", ["Weather", "States.Timeout"])
+def test_what_may_pass_is_tried_again_where_oncrash_allows_it(name: str, raised: bool, state: States) -> None:
+    assert leads(state, name, raised=raised) == "TakeNextFence"
+    assert leads(state, name, attempts=MAX_ATTEMPTS - 1, raised=raised) == "TakeNextFence"
+    assert leads(state, name, attempts=MAX_ATTEMPTS, raised=raised) == "RecordQuarantine"
+    assert leads(state, name, "quarantine", raised=raised) == "RecordQuarantine"
+
+
 @pytest.mark.parametrize("raised", [False, True])
 def test_lambdas_own_errors_count_only_if_the_function_did_not_raise_them(raised: bool, state: States) -> None:
-    def leads(name: str, on_crash: str) -> str:
-        known = {"raised": raised, "function": "my-charge:live", "failure": {"name": name, "message": "x"}}
-        return state("ClassifyFailure").chooses({**known, "lock": {**LOCK, "onCrash": on_crash}}).to
-
     throttled, missing = LAMBDAS
-    assert leads(throttled, "quarantine") == ("RecordQuarantine" if raised else "TakeNextFence")
-    assert leads(missing, "retry") == ("TakeNextFence" if raised else "RecordQuarantine")
+    assert leads(state, throttled, "quarantine", raised=raised) == ("RecordQuarantine" if raised else "TakeNextFence")
+    assert leads(state, throttled, raised=raised) == "TakeNextFence"
+    assert leads(state, missing, raised=raised) == ("TakeNextFence" if raised else "RecordQuarantine")
+    assert leads(state, throttled, raised=raised, function="") == "RecordQuarantine"
 
 
 @pytest.mark.aws(unconfirmed="V96")
