@@ -11,7 +11,18 @@ from one_state import states_of
 
 from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.mutants import judges
-from oncekit.proof.mutants.changes import ROOT, TEMPLATE, Mutant, all_mutants, changed, without_clauses
+from oncekit.proof.mutants.changes import (
+    FAST,
+    FULL,
+    ROOT,
+    TEMPLATE,
+    Mutant,
+    all_mutants,
+    changed,
+    every_mutant,
+    without_clauses,
+)
+from oncekit.proof.mutants.equivalent import EQUIVALENT, reason
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +80,18 @@ def test_rule_and_catch_lead_to_another_state_that_is_there(made: list[Mutant]) 
     assert {each.state for each in made if ".Catch[" in each.name} <= {each.state for each in led}
 
 
+def test_a_state_of_both_lanes_is_changed_in_both(made: list[Mutant]) -> None:
+    [finalize] = [each for each in made if each.name.endswith("Finalize.ConditionExpression: without fence = :mine")]
+    assert finalize.twin and (finalize.file, finalize.twin.file, finalize.new) == (FULL, FAST, finalize.twin.new)
+    assert {each.file for each in made if each.twin} == {FULL} and [each for each in made if each.file == FAST]
+
+
+def test_each_change_that_nobody_can_notice_is_there(made: list[Mutant]) -> None:
+    known = [reason(each.name) for each in every_mutant()]
+    assert [each for each in EQUIVALENT if each not in known] == []
+    assert not [each.name for each in made if reason(each.name)]
+
+
 def test_every_mutant_changes_one_place_of_a_text_that_stays_yaml(made: list[Mutant]) -> None:
     texts = {file: (ROOT / file).read_text() for file in {each.file for each in made}}
     for each in made[::5]:
@@ -103,5 +126,7 @@ def test_mutant_of_a_definition_is_what_is_deployed(
 
 def test_tests_that_judge_are_there() -> None:
     assert [
-        path for path in (*judges.MODEL, *judges.SCENARIOS, *judges.PERMISSIONS) if not (ROOT / path).exists()
+        path
+        for path in (*judges.STATES, *judges.MODEL, *judges.SCENARIOS, *judges.PERMISSIONS)
+        if not (ROOT / path.partition("::")[0]).exists()
     ] == []
