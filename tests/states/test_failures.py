@@ -214,3 +214,10 @@ def test_what_states_all_may_not_match_is_named_together(machine: str, rendered:
     for name, state in states_of(rendered[machine]):
         for way in (*state.get("Catch", ()), *state.get("Retry", ())):
             assert both & set(way["ErrorEquals"]) in (set(), both), name
+
+
+def test_a_sweep_begins_at_the_other_end_than_the_one_a_minute_before(rendered: dict[str, dict[str, Any]]) -> None:
+    begin = State("BeginShard", dict(states_of(rendered["recovery"]))["BeginShard"], FAST)
+    started = [f"'2026-01-01T00:{minute:02}:00.750Z'" for minute in range(60)]
+    sweeps = [begin.with_text("$states.context.Execution.StartTime", each).takes({}, {}, "0") for each in started]
+    assert [each.assigned["isOldestFirst"] for each in sweeps] == [True, False] * 30

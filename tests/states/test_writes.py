@@ -6,6 +6,7 @@ made by an owner that was replaced, would change what is another's.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -135,6 +136,43 @@ def test_a_lock_is_given_back_by_its_owner(fast: States, writes: Writes) -> None
     for fence in (FENCE, FENCE + 1):
         assert writes(fast("ReleaseLock"), mine | {"fence": {"N": str(fence)}})
     assert not [each for each in changed(mine) if writes(fast("ReleaseLock"), each)]
+
+
+# ---- what is left of a record ----
+
+LOCK = {"id", "status", "owner", "fence", "attempts", "fingerprint", "onCrash", "acquiredAt"}
+OPEN = LOCK | {"leaseExpiresAt", "openShard", "request"}
+STALE = {
+    **{name: {"S": "x"} for name in (*OPEN, "result", "finishedAt")},
+    **{name: {"M": {}} for name in ("requestRef", "resultRef", "error", "steps")},
+    **record(attempts={"N": "1"}, mayStartAgain={"BOOL": True}),
+}
+"""All that a record may ever have, but an end of its time."""
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "more", "left"),
+    [
+        ("AcquireLock", "COMPLETED", {"expiresAt": {"N": str(NOW - 1)}}, OPEN),
+        ("AcquireLock", "FAILED", {"expiresAt": {"N": str(NOW)}}, OPEN | {"steps"}),
+        ("Finalize", "IN_PROGRESS", {}, LOCK | {"result", "resultRef", "finishedAt", "expiresAt"}),
+        (
+            "RecordFailure",
+            "IN_PROGRESS",
+            {},
+            LOCK | {"result", "resultRef", "finishedAt", "expiresAt", "error", "steps"},
+        ),
+        ("RecordQuarantine", "IN_PROGRESS", {}, set(STALE)),
+    ],
+)
+def test_a_write_leaves_nothing_of_what_was_before_but_what_is_still_of_use(
+    state: States, there: Table, name: str, status: str, more: Item, left: set[str]
+) -> None:
+    """Steps of a failure are, for when it is tried again; an open record never expires."""
+    before = {**STALE, **more, "status": {"S": status}}
+    known = {**KNOWN, **about(ME), "found": "FAILED_BEFORE" if status == "FAILED" else "NOTHING", "record": before}
+    after = there.update(as_json(before), as_json(state(name).calls(known)))
+    assert after and set(json.loads(after)) == left
 
 
 BOTH = pytest.mark.parametrize("lane", ["full", "fast"])

@@ -35,6 +35,8 @@ EQUIVALENT: Mapping[tuple[str, str], str] = {
     ("RefuseRequest.Arguments.Body", "without $exists($request)"): "what has a name of first- was read before",
     ("RefuseRequest.Arguments.Body", "without $exists($fingerprint)"): "what has a name of first- was read before",
     ("RefuseInFullLane.Retry[0]", "without States.QueryEvaluationError"): "an expression fails each time alike",
+    ("IsShardSwept.Choices[0].Condition", "<= in .context.Execution.StartTime) < ($kind"): _MILLISECOND,
+    ("IsThereTime.Choices[0].Condition", "<= in .context.Execution.StartTime) < 150000"): _MILLISECOND,
     ("IsTimeToCount.Choices[0].Condition", "<= in .context.Execution.StartTime) < 180000"): _MILLISECOND,
     ("AreAllCounted.Choices[0].Condition", "<= in .context.Execution.StartTime) < 210000"): _MILLISECOND,
 }

@@ -1,4 +1,4 @@
-"""Who judges a mutant: tests of states, the crash matrix with its paths, the model, scenarios; of a permission its tests.
+"""Who judges a mutant: tests of states, the matrix and its paths, the model, scenarios; of a permission its tests.
 
 A judge keeps a world open, in which the machines of the mutant are deployed, and a copy of the repository for tests.
 """
