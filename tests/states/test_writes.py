@@ -163,6 +163,7 @@ STALE = {
             LOCK | {"result", "resultRef", "finishedAt", "expiresAt", "error", "steps"},
         ),
         ("RecordQuarantine", "IN_PROGRESS", {}, set(STALE)),
+        ("TakeNextFence", "IN_PROGRESS", {"owner": {"S": THEIRS}}, set(STALE) - {"mayStartAgain"}),
     ],
 )
 def test_a_write_leaves_nothing_of_what_was_before_but_what_is_still_of_use(
@@ -170,7 +171,12 @@ def test_a_write_leaves_nothing_of_what_was_before_but_what_is_still_of_use(
 ) -> None:
     """Steps of a failure are, for when it is tried again; an open record never expires."""
     before = {**STALE, **more, "status": {"S": status}}
-    known = {**KNOWN, **about(ME), "found": "FAILED_BEFORE" if status == "FAILED" else "NOTHING", "record": before}
+    known = {
+        **KNOWN,
+        **about(before["owner"]["S"]),
+        "found": "FAILED_BEFORE" if status == "FAILED" else "NOTHING",
+        "record": before,
+    }
     after = there.update(as_json(before), as_json(state(name).calls(known)))
     assert after and set(json.loads(after)) == left
 
