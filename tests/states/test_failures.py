@@ -221,3 +221,28 @@ def test_a_sweep_begins_at_the_other_end_than_the_one_a_minute_before(rendered: 
     started = [f"'2026-01-01T00:{minute:02}:00.750Z'" for minute in range(60)]
     sweeps = [begin.with_text("$states.context.Execution.StartTime", each).takes({}, {}, "0") for each in started]
     assert [each.assigned["isOldestFirst"] for each in sweeps] == [True, False] * 30
+
+
+@pytest.mark.parametrize("error", ["States.DataLimitExceeded", "States.Runtime", "States.Timeout", "S3.S3Exception"])
+@pytest.mark.parametrize(
+    ("name", "to"),
+    [
+        ("FindOverdue", "ShardSwept"),
+        ("ReadOpenRecord", "CouldNotRecover"),
+        ("ReadKeptRequest", "CouldNotRecover"),
+        ("StartRecovery", "CouldNotRecover"),
+        ("CountShard", "NotCounted"),
+        ("CountRejected", "PublishMetrics"),
+    ],
+)
+def test_whatever_a_sweep_cannot_do_is_told_and_ends_no_sweep(
+    name: str, to: str, error: str, rendered: dict[str, dict[str, Any]]
+) -> None:
+    state = State(name, dict(states_of(rendered["recovery"]))[name], FAST)
+    way = state.fails(error, {"failed": 1, "swept": {"recovered": 1, "failed": 1}}, given={"name": "OpenOperations"})
+    assert way.to == to
+    assert name != "FindOverdue" or way.assigned["failed"] == 2
+    assert name != "CountRejected" or (way.assigned["swept"]["failed"], way.assigned["rejected"]["isKnown"]) == (
+        2,
+        False,
+    )
