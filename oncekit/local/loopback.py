@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 HOST = "127.0.0.1"
+SENT = "once.headers"
+"""In WSGI's environ: the headers as they were sent, each with its name. WSGI's own have no small letters."""
 
 
 class PortInUseError(OSError):
@@ -34,6 +36,9 @@ class Loopback:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
             timeout = 30
+
+            def make_environ(self) -> dict[str, Any]:
+                return {**super().make_environ(), SENT: tuple(self.headers.items())}
 
             def date_time_string(self, timestamp: float | None = None) -> str:
                 return str(super().date_time_string(now() if timestamp is None else timestamp))

@@ -13,6 +13,7 @@ from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.proxy import Invoke, event_of, is_proxy, proxied
 from oncekit.local.gateway.refusals import Answer, NotRunHere, Refused, answer_to, not_run
 from oncekit.local.gateway.rest_api import RestApi
+from oncekit.local.loopback import SENT
 from oncekit.local.permissions import Permissions
 from oncekit.local.request_rules import RequestFilter, foreign_host, from_another_page
 
@@ -80,7 +81,7 @@ class Gateway:
         if is_proxy(method):
             event = event_of(api, method, path, query, parameters, headers, body, context)
             return proxied(method, event, self._invoke)
-        sent = Sent(method, parameters, dict(parse_qsl(query, keep_blank_values=True)), headers, body)
+        sent = Sent(method, parameters, dict(parse_qsl(query, keep_blank_values=True)), dict(headers), body)
         return answered(api, sent, self._integrations, context)
 
 
@@ -94,15 +95,9 @@ def _body(environ: WSGIEnvironment) -> str:
     return body.decode(errors="replace")
 
 
-def _headers(environ: WSGIEnvironment) -> dict[str, str]:
-    """By the names that clients write them with, where WSGI tells: in lower case, as in HTTP/2.
+def _headers(environ: WSGIEnvironment) -> list[tuple[str, str]]:
+    """By the names that they were sent with (V63). In HTTP/2, which is not spoken here, those are in lower case.
 
     White space around a value is not part of it (RFC 9110, section 5.5).
     """
-    names = {"CONTENT_TYPE": "content-type"}
-    given = {
-        name.lower()[5:].replace("_", "-"): str(value).strip(" \t")
-        for name, value in environ.items()
-        if name[:5] == "HTTP_"
-    }
-    return given | {name: str(environ[key]) for key, name in names.items() if environ.get(key)}
+    return [(name, value.replace("\r\n", "").strip(" \t")) for name, value in environ[SENT]]

@@ -1,7 +1,7 @@
 """A function behind a path of an API of one's own: it gets the request as it was sent, and answers it (AWS_PROXY).
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html: format 1.0, that of
-REST APIs. Names of headers are in lower case, as clients of HTTP/2 send them.
+REST APIs. Names of headers are as they were sent (V63).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import base64
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -66,19 +66,20 @@ def event_of(
     path: str,
     query: str,
     parameters: Mapping[str, str],
-    headers: Mapping[str, str],
+    headers: Sequence[tuple[str, str]],
     body: str,
     context: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What the function gets; `query` as it was sent, `parameters` those of the path."""
     values = parse_qs(query, keep_blank_values=True)
     told = ("requestId", "requestTimeEpoch", "stage", "httpMethod")
+    agent = next((value for name, value in headers if name.lower() == "user-agent"), None)
     return {
         "resource": method.resource,
         "path": path,
         "httpMethod": context["httpMethod"],
         "headers": dict(headers),
-        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "multiValueHeaders": {name: [value for each, value in headers if each == name] for name, _ in headers},
         "queryStringParameters": {name: each[-1] for name, each in values.items()} or None,
         "multiValueQueryStringParameters": values or None,
         "pathParameters": dict(parameters) or None,
@@ -90,7 +91,7 @@ def event_of(
             "resourcePath": method.resource,
             "path": f"/{api.stage}{path}",
             "protocol": "HTTP/1.1",
-            "identity": {"sourceIp": "127.0.0.1", "userAgent": headers.get("user-agent")},
+            "identity": {"sourceIp": "127.0.0.1", "userAgent": agent},
             "authorizer": context["authorizer"],
         },
         "body": body or None,
