@@ -43,6 +43,35 @@ def test_who_is_answered_before_the_operation_has_ended_finds_the_result_later(
     assert (answer.status, answer.body, latches.starts()) == (200, b'"done"', 1)
 
 
+SPELLINGS = (str, str.lower, str.upper)
+
+
+def test_one_key_is_one_operation_however_the_name_of_its_header_is_spelled(cloud: LocalCloud, client: Client) -> None:
+    answers = []
+    for spelled in SPELLINGS:
+        headers = {"Content_Type": "application/json", spelled("Idempotency_Key"): "k"}
+        answers.append(client.send("POST", "/acme/charge-payment", json.dumps(CHARGE), **headers))
+    told = [(each.status, *map(each.headers.get, ("once-id", "idempotent-replayed"))) for each in answers]
+    assert told == [(200, "acme#charge-payment#k", replayed) for replayed in (None, "true", "true")]
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS, ids=["title", "lower", "upper"])
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("Prefer", "respond-async", 202),
+        ("Once-On-Conflict", "never", 400),
+        ("Once-On-Crash", "never", 400),
+        ("Once-On-Failed", "never", 400),
+    ],
+)
+def test_each_header_that_the_api_reads_is_read_however_its_name_is_spelled(
+    header: str, value: str, status: int, spelled: Callable[[str], str], client: Client
+) -> None:
+    assert client.post("charge-payment", "k", CHARGE, **{spelled(header): value}).status == status
+
+
 def test_of_a_mismatch_that_was_handed_over_for_http_no_payload_is_kept(cloud: LocalCloud, client: Client) -> None:
     """Else any caller could fill the bucket with payloads for 180 days, by pairs of requests at the same moment."""
     posted: list[int] = []
