@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 import yaml
+from one_state import states_of
 from openapi_spec_validator import validate
 from template_parts import values_for, written_with
 
 from oncekit.cli.here.openapi import as_yaml, document
+from oncekit.local.deploy import rendered_definitions
 from oncekit.local.gateway.exchange import Sent, rendered
 from oncekit.local.gateway.rest_api import Method
 from oncekit.local.gateway.variables import new_context
@@ -204,6 +206,42 @@ def test_a_record_that_has_expired_is_unknown() -> None:
         for now in (1_800_000_000, 1_800_000_000.999):
             body, override = looked_up({"Item": {**kept, "expiresAt": {"N": str(expires)}}}, now)
             assert (override["status"], body == [7]) == (status, status == 200)
+
+
+def reading() -> Iterator[tuple[str, Json, str]]:
+    """Whoever reads one item: the call of each, and the text that reads its answer."""
+    for name, method in methods():
+        integration = method["x-amazon-apigateway-integration"]
+        if integration["uri"].endswith("dynamodb:action/GetItem"):
+            sent = Sent(Method("GET", "", {}), dict.fromkeys(("tenant", "operation", "key"), "a"), {}, {}, "")
+            asks = integration["requestTemplates"]["application/json"]
+            call = json.loads(rendered(asks, "", sent, new_context("live", "GET", 0, {})))
+            yield name, call, json.dumps(integration["responses"])
+    for name, definition in rendered_definitions(TEMPLATE).items():
+        [state] = [each for _, each in states_of(definition) if each.get("Resource", "").endswith("dynamodb:getItem")]
+        yield name, state["Arguments"], json.dumps(definition)
+
+
+_ITEM = r"(?:\$\.Item|\$states\.result\.Item)\b"
+_NAMED = re.compile(rf"(?:\$(\w+) :=|\"(\w+)\": \"{{%)(?: \$exists\({_ITEM}\) \?)? {_ITEM}(?![.\[])")
+"""A variable that is an item, or what takes its place where there is none."""
+
+
+def members_read(text: str) -> set[str]:
+    """The attributes that a text reads out of an item."""
+    named = [name for found in _NAMED.findall(text) for name in found if name]
+    items = "|".join((_ITEM, *(rf"\${name}\b" for name in named)))
+    read = re.findall(rf"(?:{items})(?:\[(\w+)[^\]]*\])?\.(\w+)", text)
+    return {name for each in read for name in each if name}
+
+
+@pytest.mark.parametrize(("call", "text"), [pytest.param(*each, id=name) for name, *each in reading()])
+def test_whatever_is_read_out_of_a_record_was_asked_for(call: Json, text: str) -> None:
+    """DynamoDB leaves out what is not, and a template or an expression finds nothing there without a word."""
+    names = call["ExpressionAttributeNames"]
+    asked = {names.get(each.strip(), each.strip()) for each in call["ProjectionExpression"].split(",")}
+    read = members_read(text)
+    assert read and read <= asked
 
 
 @pytest.mark.parametrize(
