@@ -250,6 +250,33 @@ def test_what_nobody_has_asked_for_is_not_found(client: Client) -> None:
     assert says(client.get("Charge", "k"), 404, "not-found")
 
 
+@pytest.mark.parametrize(
+    ("operation", "payload", "status"),
+    [
+        ("charge-payment", CHARGE, 200),
+        ("build-report", {"bytes": 20_000}, 303),
+        ("scripted", script({"raise": "PermanentError", "message": "[402] declined"}), 402),
+    ],
+)
+@pytest.mark.usefixtures("latches")
+def test_what_has_expired_is_not_found_though_the_table_still_has_it(
+    operation: str, payload: Any, status: int, cloud: LocalCloud, client: Client
+) -> None:
+    """DynamoDB deletes late. A lookup finds a record for as long as a duplicate is answered from it."""
+    client.post(operation, "k", payload)
+    record = cloud.record(f"default#{operation}#k") or {}
+    cloud.clock.advance(record["expiresAt"] + 0.9 - cloud.clock.now())  # its last second
+    duplicate = client.post(operation, "k", payload)
+    assert (client.get(operation, "k").status, duplicate.status) == (status, status)
+    assert cloud.record(record["id"]) == record, "it is the first one's answer"
+    cloud.clock.advance(1)
+    gone = client.get(operation, "k")
+    assert says(gone, 404, "not-found") and "once-id" not in gone.headers
+    assert cloud.record(record["id"]) == record
+    client.post(operation, "k", payload)
+    assert (cloud.record(record["id"]) or {})["expiresAt"] > record["expiresAt"], "it is done again"
+
+
 def test_who_does_not_sign_is_turned_away_before_anything_is_read(client: Client, cloud: LocalCloud) -> None:
     headers = {"Content_Type": "application/json", "Idempotency_Key": "k"}
     for answer in (
