@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 LIVE = "live"
 """The alias of a deployment: of the examples' functions, and of the state machines."""
@@ -33,9 +34,11 @@ class OperationFunctions:
         """None when the operation has no function."""
         return self.named.get(operation)
 
-    def operation_of(self, function: str) -> str | None:
-        """The operation of a function by its name; None when it is not an operation's."""
-        return next((operation for operation, named in self.named.items() if named.name == function), None)
+    def operations_of(self, function: str, event: Any = None) -> tuple[str, ...]:
+        """Those of a function by its name, or the one of them that its event names: a payload alone names none."""
+        found = tuple(operation for operation, named in self.named.items() if named.name == function)
+        told = event.get("operation") if isinstance(event, dict) else None
+        return (told,) if told in found else found
 
 
 def parsed(operations: str) -> dict[str, Named]:

@@ -123,9 +123,9 @@ class LocalCloud(Cloud):
         """The starts of business logic, oldest first: of one operation, or of all."""
         operations = self.operations
         return [
-            Invocation(each.request_id, found, each.event, each.started_at, each.ended_at, each.outcome)
+            Invocation(each.request_id, operation or found[0], each.event, each.started_at, each.ended_at, each.outcome)
             for each in self.functions.invocations
-            if (found := operations.operation_of(each.function)) is not None and operation in (None, found)
+            if (found := operations.operations_of(each.function, each.event)) and operation in (None, *found)
         ]
 
     def logs(self, operation: str) -> list[str]:

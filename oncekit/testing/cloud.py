@@ -34,7 +34,7 @@ class TestCloud(LocalCloud):
 
     def __init__(self, template: Path, parameters: Mapping[str, object] | None = None) -> None:
         super().__init__(template, parameters, clock=VirtualClock())
-        self.watch = Watch(lambda function: self.operations.operation_of(function))
+        self.watch = Watch(lambda function, event: self.operations.operations_of(function, event))
         self.outside = Outside(self.watch)
         self._own = ExitStack()
         self._own.callback(self.outside.close)

@@ -240,10 +240,11 @@ def stop_owner(cloud: TestCloud, call: FunctionCall) -> None:
     """Stop the execution that the newest invocation of the function belongs to."""
     from oncekit.promises.owners import lock_of
 
-    for each in reversed(cloud.invocations(call.operation)):
-        lock = lock_of(each.event)
-        stop(cloud, str(lock["owner"]) if lock else _caller(cloud))
-        return
+    for each in reversed(cloud.functions.invocations):
+        if each.function == call.function:
+            lock = lock_of(each.event)
+            stop(cloud, str(lock["owner"]) if lock else _caller(cloud))
+            return
 
 
 def _caller(cloud: TestCloud) -> str:

@@ -31,7 +31,8 @@ _call: contextvars.ContextVar[str] = contextvars.ContextVar("call", default="")
 _keys: list[str] = []
 _begun = False
 _lock: dict[str, Any] = {}
-"""Of the event; empty where the event is a payload alone."""
+_operation = ""
+"""Both of the event; empty where the event is a payload alone."""
 
 
 def line() -> str:
@@ -63,6 +64,7 @@ def told(service: str, action: str, parameters: Any) -> str:
             "step": _step.get(),
             "begun": _begun,
             "keys": _keys,
+            "operation": _operation,
             "owner": str(_lock.get("owner", "")),
             "fence": _lock.get("fence", 0),
         }
@@ -154,10 +156,11 @@ def watch_invocations(announce: Callable[[str], object]) -> None:
         handler = get(name)
 
         def watched(event: Any, context: Any) -> Any:
-            global _begun, _lock
+            global _begun, _lock, _operation
             _begun = True
             lock = event.get("lock") if isinstance(event, dict) else None
             _lock = lock if isinstance(lock, dict) else {}
+            _operation = str(event.get("operation", "")) if _lock else ""
             announce("begin")
             result = handler(event, context)
             announce("end")

@@ -168,7 +168,7 @@ class Outside:
         return self._watched(self._call(environ[TOLD]), Response(), environ)
 
     def _call(self, told: str) -> FunctionCall:
-        return FunctionCall.of(told, self._watch.operation_of)
+        return FunctionCall.of(told, self._watch.operations_of)
 
     def _watched(self, call: FunctionCall, application: WSGIApplication, environ: WSGIEnvironment) -> Response:
         """Its answer. Raises ConnectionError when the function must not get it."""

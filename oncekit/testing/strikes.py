@@ -63,7 +63,7 @@ def dies_at_its_beginning(operation: str) -> Strike:
     """Nothing was done before: what comes of it is another attempt that does everything."""
 
     def begins(call: FunctionCall) -> bool:
-        return (call.operation, call.service, call.action) == (operation, "function", "begin")
+        return operation in call.operations and (call.service, call.action) == ("function", "begin")
 
     return Strike(
         "the function dies at its beginning",
@@ -76,7 +76,7 @@ def dies_at_its_beginning(operation: str) -> Strike:
 
 def is_counted(operation: str, call: FunctionCall) -> bool:
     """Calls of business logic, without what a function does while it is loaded: one that is warm does not do it."""
-    return call.operation == operation and call.begun and call.service != "function"
+    return operation in call.operations and call.begun and call.service != "function"
 
 
 def _at(operation: str, number: int, is_after: bool, act: Act) -> Injection:

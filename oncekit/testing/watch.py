@@ -18,6 +18,10 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")
 """RFC 9110, 9.2.1."""
 
 
+OperationsOf = Callable[[str, Any], tuple[str, ...]]
+"""The operations of a function by its name, or the one that its event names."""
+
+
 class Lost(Exception):
     """The function gets no answer: its connection breaks."""
 
@@ -45,14 +49,15 @@ class FunctionCall:
     owner: str = ""
     fence: int = 0
     """Of the lock in the function's event; empty where that has none."""
-    operation: str = ""
-    """The operation that the function runs; of several the first."""
+    operations: tuple[str, ...] = ()
+    """The operation that the function runs; all of the function's where its event names none."""
 
     @classmethod
-    def of(cls, header: str, operation_of: Callable[[str], str | None]) -> FunctionCall:
+    def of(cls, header: str, operations_of: OperationsOf) -> FunctionCall:
         told = json.loads(header)
+        operations = operations_of(told["function"], {"operation": told.pop("operation")})
         given = {**told, "parameters": json.loads(told["parameters"]), "keys": tuple(told["keys"])}
-        return cls(**given, operation=operation_of(told["function"]) or told["function"])
+        return cls(**given, operations=operations)
 
     @property
     def is_read(self) -> bool:
@@ -84,7 +89,7 @@ FunctionInterceptor = Callable[[FunctionCall, Make], None]
 class Watch:
     """All calls since the last reset, in their order, each with whether it was done."""
 
-    operation_of: Callable[[str], str | None]
+    operations_of: OperationsOf
     calls: list[tuple[FunctionCall, bool]] = field(default_factory=list)
     _interceptors: list[FunctionInterceptor] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -119,7 +124,7 @@ class Watch:
     def around(self, environ: WSGIEnvironment, application: WSGIApplication) -> WSGIApplication:
         """The application, or what stands before it, for a request that a watched function makes."""
         header = environ.get("HTTP_X_ONCE_CALL")
-        return application if header is None else self.watched(FunctionCall.of(header, self.operation_of), application)
+        return application if header is None else self.watched(FunctionCall.of(header, self.operations_of), application)
 
     def watched(self, call: FunctionCall, application: WSGIApplication) -> WSGIApplication:
         """The application behind the interceptors: a call whose answer is lost gets one with the header LOST."""

@@ -66,7 +66,8 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
         assert json.loads(invoked["Payload"].read()) == {"changed": 5}
         up.wait_for("forged")
         shown = up.err.read_text()
-        assert r"report | \x1b]52;c;aGk=\x07\x1b[2J\u202e" in shown and "\nreport | forged | row" in shown
+        assert r"report, build-report | \x1b]52;c;aGk=\x07\x1b[2J\u202e" in shown
+        assert "\nreport, build-report | forged | row" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
         assert "RequestId: " not in shown, "the marks of invocations are in the log only"
 

@@ -79,7 +79,7 @@ def test_each_message_counts_unless_it_is_refused_or_only_asks() -> None:
 
 @pytest.mark.parametrize(("status", "is_done"), [(200, True), (302, True), (400, False), (503, False)])
 def test_a_call_that_its_service_refuses_is_not_done(status: int, is_done: bool) -> None:
-    watch, call = Watch(lambda _: None), FunctionCall("f", 1, "sqs", "send_message", MAIL, "", "", True, ())
+    watch, call = Watch(lambda *_: ()), FunctionCall("f", 1, "sqs", "send_message", MAIL, "", "", True, ())
     Response.from_app(watch.watched(call, Response(status=status)), create_environ())
     assert watch.calls == [(call, is_done)]
 

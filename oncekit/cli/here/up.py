@@ -160,7 +160,7 @@ class News:
     def _tell_line(self, line: LogLine) -> None:
         self._kept.put(line)
         if not line.is_mark:
-            function = self._cloud.operations.operation_of(line.function) or line.function
+            function = ", ".join(self._cloud.operations.operations_of(line.function)) or line.function
             tell(*(f"{function} | {each}" for each in lines_of(line.text)))
 
     def _tell_end(self, machine: str, execution: Execution) -> None:

@@ -60,6 +60,20 @@ def test_what_is_planted_is_found_with_its_line(
     assert finding.strikes and (place != "the end" or "FAILED (PermanentError: sold out), not" in finding.what)
 
 
+def test_the_second_operation_of_a_function_is_struck_as_the_first(
+    application: TestCloud, once_matrix: RunMatrix
+) -> None:
+    named = application.once.parameters["Operations"]
+    function = application.operations.named["hasty"].name
+    with application.deployed_with({"Operations": f"{named},second={function}:live"}):
+        application.put("StockTable", {"sku": "mug", "available": 1})
+        report = once_matrix(asked("second"), states=False, seconds=LONG, check=False)
+        application.run(asked("second"))
+        assert [each.operation for each in application.invocations()] == ["second"]
+        assert not application.invocations("hasty")
+    assert ("twice", "sqs.send_message") in {(each.kind, each.place) for each in report.findings}
+
+
 @pytest.mark.parametrize(("operation", "count"), [("careless", 4), ("hasty", 3)])
 def test_nothing_else_is_found(findings: Callable[[str], Findings], operation: str, count: int) -> None:
     assert len(findings(operation)) == count, [str(each) for each in findings(operation).values()]
