@@ -100,4 +100,4 @@ def _headers(environ: WSGIEnvironment) -> list[tuple[str, str]]:
 
     White space around a value is not part of it (RFC 9110, section 5.5).
     """
-    return [(name, value.replace("\r\n", "").strip(" \t")) for name, value in environ[SENT]]
+    return [(name, value.strip(" \t")) for name, value in environ[SENT]]
