@@ -74,13 +74,14 @@ def test_the_function_gets_the_request_and_its_answer_is_the_apis(api: Send) -> 
 def test_the_function_gets_each_header_by_the_name_that_it_was_sent_with(cloud: LocalCloud) -> None:
     connection = http.client.HTTPConnection(cloud.http_url.removeprefix("http://"), timeout=30)
     connection.putrequest("GET", "/any")
-    for name, value in (("X-Fee", "1"), ("X-FEE", "2"), ("x-fee", "3"), ("x-fee", "4")):
+    for name, value in (("X-Fee", "1"), ("X-FEE", " 2 "), ("x-fee", "3"), ("x-fee", "4"), ("USER-AGENT", "me")):
         connection.putheader(name, value)
     connection.endheaders()
     event = json.load(connection.getresponse())
     connection.close()
     assert event["headers"].items() >= {"X-Fee": "1", "X-FEE": "2", "x-fee": "4"}.items()
     assert event["multiValueHeaders"].items() >= {"X-FEE": ["2"], "x-fee": ["3", "4"]}.items()
+    assert event["requestContext"]["identity"]["userAgent"] == "me"
 
 
 @pytest.mark.aws(*PROXY)

@@ -162,7 +162,11 @@ def test_a_missing_key_and_another_tenant_are_told_whatever_step_functions_says(
 SAYS = """it's "so" \\ """
 ENDS = {
     "lost": ({"status": "FAILED", "error": "LockLost", "cause": json.dumps({"message": SAYS})}, 500, "lock-lost"),
-    "unavailable": ({"status": "FAILED", "error": "Unavailable", "cause": json.dumps({"id": "i"})}, 503, "unavailable"),
+    "unavailable": (
+        {"status": "FAILED", "error": "Unavailable", "cause": json.dumps({"message": SAYS, "id": "i"})},
+        503,
+        "unavailable",
+    ),
     "timed out": ({"status": "TIMED_OUT", "error": "States.Timeout"}, 503, "unavailable"),
 }
 
@@ -173,7 +177,8 @@ def test_an_execution_that_cannot_tell_the_result_is_a_problem(end: Json, status
     problem, override = answered(json.dumps(end))
     assert (problem["status"], problem["type"]) == (status, f"urn:problem-type:once:{kind}")
     assert override["header"].get("Retry-After") == ("2" if status == 503 else None)
-    assert status == 503 or problem["detail"] == SAYS
+    told = json.loads(end.get("cause", "{}"))
+    assert (problem.get("detail"), problem.get("id")) == (told.get("message"), told.get("id"))
 
 
 # ---- what is looked up ----
@@ -197,6 +202,13 @@ def test_a_record_that_could_not_be_read_is_not_called_unknown(code: str) -> Non
     body, override = looked_up({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "x"})
     assert (override["status"], body["type"]) == (503, "urn:problem-type:once:unavailable")
     assert override["header"]["Retry-After"] == "2"
+
+
+def test_a_key_that_no_record_can_have_is_unknown() -> None:
+    """DynamoDB refuses one of more than 2048 bytes, however often it is sent."""
+    body, override = looked_up({"__type": "com.amazon.coral.validate#ValidationException", "message": "x"})
+    assert (override["status"], body["type"]) == (404, "urn:problem-type:once:not-found")
+    assert "Retry-After" not in override["header"]
 
 
 def test_a_record_that_has_expired_is_unknown() -> None:
