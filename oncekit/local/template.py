@@ -83,12 +83,16 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     return template
 
 
+OF_AN_APPLICATION = "the parameters of an application in it are set at its resource"
+
+
 def parameter_values(declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
     """The value of every declared parameter, checked as CloudFormation does."""
     if not isinstance(declared, Mapping):
         raise TemplateError(f"Parameters is {declared!r}, but must be an object")
     if unknown := sorted(set(given) - set(declared)):
-        raise TemplateError(f"the template has no parameter {', '.join(unknown)}; it has {', '.join(sorted(declared))}")
+        there = f"; it has {', '.join(sorted(declared))}" if declared else f", nor any other; {OF_AN_APPLICATION}"
+        raise TemplateError(f"the template has no parameter {', '.join(unknown)}{there}")
     values = {}
     for name, declaration in declared.items():
         with readable(f"parameter {name}"):

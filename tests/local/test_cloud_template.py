@@ -41,6 +41,12 @@ def test_parameters_get_their_defaults_and_what_is_given(path: Path) -> None:
     }
 
 
+def test_a_template_without_parameters_says_where_those_of_an_application_in_it_are_set(path: Path) -> None:
+    path.write_text("Resources: {}")
+    with pytest.raises(TemplateError, match=r"no parameter Lane, nor any other; .* are set at its resource$"):
+        load(path, {"Lane": "fast"})
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
