@@ -69,24 +69,28 @@ def read_json(name: str, advice: str) -> tuple[str, Any]:
 
 def _parsed(place: str, text: str, advice: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=partial(_finite, place))
     except (ValueError, RecursionError) as error:
         why = f"not JSON: {error}" if text.strip() else f"empty; {advice}"
         raise Problem(f"{place}: {why}") from error
 
 
-def _finite(digits: str) -> float:
-    return float(digits) if isfinite(float(digits)) else _refuse_constant(digits)
+def _finite(place: str, digits: str) -> float:
+    if not isfinite(number := float(digits)):
+        raise Problem(f"{place}: {_short(digits)}: no double holds it; send it as a string")
+    return number
 
 
 def _exact(place: str, digits: str) -> float:
     if abs(number := float(digits)) > MOST_EXACT:
-        told = digits if len(digits) < 40 else f"{digits[:40]}..."
-        raise Problem(
-            f"{place}: {told} is a whole number beyond {MOST_EXACT}, which may be rounded; send it as a string"
-        )
+        told = f"{_short(digits)} is a whole number beyond {MOST_EXACT}, which may be rounded"
+        raise Problem(f"{place}: {told}; send it as a string")
     return number
 
 
+def _short(digits: str) -> str:
+    return digits if len(digits) < 40 else f"{digits[:40]}..."
+
+
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number that JSON or a double can hold; leave the member out, or send null")
+    raise ValueError(f"{name} is not a number in JSON; leave the member out, or send null")
