@@ -267,6 +267,9 @@ def test_request_whose_execution_died_of_an_error_of_aws_is_named_with_that_erro
     assert about == f"warning: stopped, {ID}" and f"FAILED ({died.error}) before it had a lock: {died.arn}" in message
     shows = re.search(r"`once (show arn:\S+)`", advice)
     assert shows and operator.once(*shows[1].split()).code == 0
+    # Nothing can be corrected in a pipe.
+    assert f"--execution-arn {died.arn} > request.json`" in advice and "`once send request.json`" in advice
+    assert "piped" not in advice
 
 
 def test_execution_that_ended_by_itself_is_not_named_though_its_record_is_gone(operator: Watched) -> None:

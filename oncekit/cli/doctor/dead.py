@@ -81,11 +81,12 @@ def _without_record(patient: Patient, ended: Mapping[str, Any]) -> Iterator[Find
     if (id and _has_record(patient.stack, id, ended["startDate"])) or _had_lock(patient.stack, arn):
         return
     how = ended["status"] + (f" ({error})" if "." in error else "")
-    looks, sends = patient.once(f"show {arn}"), patient.once("send -")
-    describe = f"`aws stepfunctions describe-execution --query input --output text --execution-arn {arn}`"
-    advice = f"{looks} shows how far it came; to send it again: {describe} piped into {sends}"
+    describe = f"aws stepfunctions describe-execution --query input --output text --execution-arn {arn}"
+    again = f"`{describe}` piped into {patient.once('send -')}"
     if error == "States.QueryEvaluationError":
-        advice += ", with what cannot be evaluated corrected"
+        kept = f"`{describe} > request.json`"
+        again = f"{kept}, correct in it what cannot be evaluated, then {patient.once('send request.json')}"
+    advice = f"{patient.once(f'show {arn}')} shows how far it came; to send it again: {again}"
     yield Finding("stopped", "warning", id or arn, f"{how} before it had a lock: {arn}", advice)
 
 
