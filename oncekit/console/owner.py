@@ -9,6 +9,8 @@ from oncekit.console import starts
 from oncekit.console.parts import Part
 from oncekit.console.starts import WORK
 
+SAME_KEY = " with the same key as before"
+
 
 @dataclass(frozen=True)
 class Before:
@@ -59,13 +61,12 @@ def of_owner(part: Part, before: Before) -> Iterator[str]:
 
 
 def _ran(number: int, begun: int, before: Before) -> str:
-    """The last start of an owner, which ended well."""
+    """The last start of an owner, which ended well. Whether one before it came to run is not always known."""
     if begun > 1:
         return f"Attempt {number} of your function went well"
     if not before.are_all_known:
-        again = " again with the same key" if before.count else ""
-        return f"Your function ran{again or (f' (attempt {number})' if number > 1 else '')}"
-    return "Your function ran once" if number == 1 else f"Your function ran again with the same key (attempt {number})"
+        return f"Your function ran{SAME_KEY if before.count else f' (attempt {number})' if number > 1 else ''}"
+    return "Your function ran once" if number == 1 else f"Your function ran{SAME_KEY} (attempt {number})"
 
 
 def _not_stored(part: Part, ran: str) -> Iterator[str]:
