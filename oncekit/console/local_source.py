@@ -163,8 +163,12 @@ class LocalSource:
     def waiting(self) -> int:
         """How many requests wait for a person: quarantined, or refused and kept."""
         quarantined = sum(str(item["openShard"]["S"]).startswith("QUARANTINED") for item in self._open())
+        return quarantined + self.refused()
+
+    def refused(self) -> int:
+        """How many refused requests are kept."""
         keys = keys_below(self._cloud.client("s3"), self._cloud.once.outputs["ResponseBucketName"], "rejected/")
-        return quarantined + sum(1 for _ in keys)
+        return sum(1 for _ in keys)
 
     def _open(self) -> Iterator[Mapping[str, Any]]:
         table = self._cloud.once.outputs["TableName"]

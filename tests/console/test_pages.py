@@ -337,6 +337,20 @@ def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visito
     assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"]
 
 
+def test_refused_requests_that_the_list_has_not_are_told_beside_it(cloud: LocalCloud, actions: LocalActions) -> None:
+    """As after a restart with --data, of requests that were refused before: no execution of them is known."""
+    told = 'are kept and wait for you: <a href="/waiting">Waiting</a> has them'
+    source = LocalSource(cloud)
+    with source.watching():
+        cloud.run(BAD)
+        assert told not in Visitor(source, actions).get("/").text
+    cloud.run(charge())
+    cloud.run(charge(amount=1))
+    page = Visitor(LocalSource(cloud), actions).get("/").text
+    assert '<b data-count="REFUSED">0</b>' in page and '<b id="waits" class="badge">2</b>' in page
+    assert f"Of refused requests, 2 {told}" in page
+
+
 def test_a_folder_that_somebody_made_in_the_bucket_waits_for_nobody(cloud: LocalCloud, source: LocalSource) -> None:
     cloud.client("s3").put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="rejected/")
     assert source.waiting() == 0

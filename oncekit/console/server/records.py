@@ -23,7 +23,8 @@ def requests(console: Console, request: Request) -> Response:
     alone = console.source.records({row.id for row in rows})
     found = listing(rows, asked, console.source.record, alone)
     words: dict[str, Any] = {"statuses": STATUSES, "kinds": KINDS, "kept": KEPT, "now": console.source.now()}
-    return console.page("requests.html", "requests", asked=asked, listing=found, **words)
+    refused = console.source.refused()
+    return console.page("requests.html", "requests", asked=asked, listing=found, refused=refused, **words)
 
 
 def record(console: Console, request: Request, id: str, refused: str = "") -> Response:
