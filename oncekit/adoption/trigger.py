@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from oncekit.adoption.names import Operation
 from oncekit.adoption.texts import parts, text
-from oncekit.local.events.patterns import PatternError, check, matches
+from oncekit.local.events.patterns import NotJudged, PatternError, check, matches
 from oncekit.local.events.templates import MISSING, PathError, find
 from oncekit.problem import Problem
 
@@ -105,6 +105,8 @@ class FromRule(Trigger):
         try:
             pattern = json.loads(given)
             check(pattern)
+        except NotJudged as error:
+            raise Problem(f"--from-rule: the local cloud does not judge {given}: {error}") from error
         except (ValueError, PatternError) as error:
             raise Problem(f"--from-rule: {given} is not an event pattern: {error}") from error
         assert isinstance(pattern, dict)

@@ -11,6 +11,7 @@ from event_stand import Stand, queue, worker
 
 from oncekit.local.events import Delivery
 from oncekit.local.events.exchange import left_out
+from oncekit.local.intrinsics import TemplateError
 
 EVENT = {
     "id": "o-1",
@@ -199,7 +200,7 @@ def test_redeployed_rule_is_made_again_and_a_removed_one_is_gone(stand: Stand) -
     [
         rule("", arn="arn:aws:sns:us-east-1:123456789012:topic"),
         rule("", more="ScheduleExpression: rate(5 minutes)"),
-        rule("").replace("prefix: o-", 'wildcard: "o-*"'),
+        rule("").replace("prefix: o-", 'wildcard: "o*-*-*-*-*"'),
         rule(transformer('{"rule": <aws.events.rule-name>}')),
         rule("InputPath: '$.detail[?(@.a)]'"),
     ],
@@ -208,3 +209,14 @@ def test_rule_that_the_local_cloud_does_not_run_is_left_out_and_told(stand: Stan
     stand.deploy(worker() + odd)
     assert list(left_out(stand.stack.resources)) == ["Rule (AWS::Events::Rule)"]
     assert stand.cloud.client("events").list_rules()["Rules"] == []
+
+
+@pytest.mark.aws(
+    recorded="LocalStack, test_events_patterns.snapshot.json, content_prefix_int_EXC, 15-10-2025",
+    says="InvalidEventPatternException, Event pattern is not valid",
+)
+def test_a_deployment_names_the_rule_whose_pattern_aws_refuses(stand: Stand) -> None:
+    with pytest.raises(
+        TemplateError, match=r"Rule: AWS would refuse the rule: the pattern at detail\.id .*prefix takes"
+    ):
+        stand.deploy(worker() + rule("").replace("prefix: o-", "prefix: 1"))

@@ -11,10 +11,11 @@ from oncekit.local.events import pipes, queues, rules
 from oncekit.local.events.attempts import Attempts
 from oncekit.local.events.deliveries import Event, Fate
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
+from oncekit.local.events.patterns import PatternError
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import QuietUntil, Schedule, ScheduleRuns
 from oncekit.local.events.targets import Clients, Targets, is_target
-from oncekit.local.intrinsics import readable
+from oncekit.local.intrinsics import TemplateError, readable
 from oncekit.local.patching import replaced
 from oncekit.local.permissions import Permissions
 from oncekit.local.resources import Deployed
@@ -64,8 +65,11 @@ class Exchange:
         resources = {}
         for logical_id, each in made.items():
             with readable(logical_id):
-                if is_run(each):
-                    resources[logical_id] = each
+                try:
+                    if is_run(each):
+                        resources[logical_id] = each
+                except PatternError as error:
+                    raise TemplateError(f"{logical_id}: AWS would refuse the rule: {error}") from error
         wanted = _of_type(resources, _RULE)
         schedules = []
         for logical_id, each in _of_type(resources, _SCHEDULE).items():

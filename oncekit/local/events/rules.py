@@ -15,7 +15,7 @@ from oncekit.local.clock import Clock
 from oncekit.local.engine.limits import text_of
 from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Event, Refusal, iso
-from oncekit.local.events.patterns import PatternError, check, matches
+from oncekit.local.events.patterns import NotJudged, check, matches
 from oncekit.local.events.targets import is_state_machine, is_target
 from oncekit.local.events.templates import PathError, check_json, check_target, target_input
 from oncekit.local.patching import Change
@@ -96,13 +96,16 @@ def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
 
 
 def is_supported(properties: Mapping[str, Any]) -> bool:
-    """Whether the local cloud has all that a rule needs: its targets, comparisons, paths and placeholders."""
+    """Whether the local cloud has all that a rule needs: its targets, pattern, paths and placeholders.
+
+    Raises PatternError for a pattern that AWS refuses.
+    """
+    if "ScheduleExpression" in properties or not isinstance(properties.get("EventPattern"), dict):
+        return False
     try:
-        check(properties.get("EventPattern"))
+        check(properties["EventPattern"])
         for target in properties.get("Targets", []):
             check_target(target)
-    except (PatternError, PathError):
+    except (NotJudged, PathError):
         return False
-    return "ScheduleExpression" not in properties and all(
-        is_target(each["Arn"]) for each in properties.get("Targets", [])
-    )
+    return all(is_target(each["Arn"]) for each in properties.get("Targets", []))
