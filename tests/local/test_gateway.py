@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import airspeed
 import pytest
 
 from oncekit.local.gateway.refusals import Refused, answer_to
@@ -128,6 +129,60 @@ def test_a_template_overrides_a_status_or_a_header_once(override: str) -> None:
     assert context["responseOverride"] in ({"status": 409, "header": {}}, {"header": {"A-b": "c"}})
     with pytest.raises(TemplateFault):
         made(template, context=context)
+
+
+VALUES = '{"map": {"a": "b", "c": [1, "d"], "e": null, "f": {"g": true}}, "list": [{"a": "b"}, null], "none": null}'
+
+
+@pytest.mark.aws(
+    recorded="LocalStack, test_apigateway_common.snapshot.json, test_input_path_template_formatting, 18-06-2025",
+    says='a map is {foo=bar}, a list is [{"foo":"bar"}], null is nothing, and equal to null and to an empty text',
+)
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("$v.map", '{a=b, c=[1,"d"], e=null, f={g=true}}'),
+        ("$v.map.toString()", '{a=b, c=[1,"d"], e=null, f={g=true}}'),
+        ("$v.list", '[{"a":"b"},null]'),
+        ("$v.list[0]", "{a=b}"),
+        ('#set($x = "<$v.map.f>")$x', "<{g=true}>"),
+        ("<$v.none>", "<>"),
+        ("<$v.list.count>", "<>"),
+        ('#if($v.none == $null)a#end#if($v.none == "")b#end#if($v.none != "")c#end', "ab"),
+        ('#if($v.list == $null)a#end#if($v.list == "")b#end#if($v.list != "")c#end', "c"),
+        ("$util.urlEncode($v.none)", ""),
+    ],
+)
+def test_values_print_and_compare_as_on_aws(template: str, expected: str) -> None:
+    assert made(f"#set($v = $input.path('$')){template}", VALUES) == expected
+
+
+@pytest.mark.aws(
+    "Java's specification, AbstractCollection and AbstractMap, toString",
+    "Adjacent elements are separated by the characters",
+)
+def test_a_list_of_the_template_prints_as_java_prints_it() -> None:
+    assert made("#set($x = ['a', 1, true])$x $x.size() $x.isEmpty() $input.params().keySet()") == (
+        "[a, 1, true] 3 false [path, querystring, header]"
+    )
+
+
+@pytest.mark.aws(
+    recorded="LocalStack, test_apigateway_integrations.snapshot.json, VTL map assignation, 29-05-2025",
+    says="what a template puts into a map of $context is there for the next one",
+)
+def test_a_template_puts_into_a_map_of_the_context() -> None:
+    context = new_context("live", "GET", 1.5, {})
+    assert made('$context.requestOverride.querystring.put("a", "b")', context=context) == ""
+    assert made('$context["requestOverride"].querystring["a"]', context=context) == "b"
+    with pytest.raises(TemplateFault):
+        made('$context.requestOverride.querystring.put("a", "c")', context=context)
+
+
+@pytest.mark.ours
+def test_airspeed_stays_as_it_is_for_everybody_else() -> None:
+    assert made("$input.body", "x") == "x"
+    assert airspeed.Template("#if($x)$x#end").merge({"x": {"a": "b"}}) == "{'a': 'b'}"
 
 
 # ---- what it answers by itself ----

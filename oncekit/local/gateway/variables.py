@@ -19,6 +19,10 @@ Parameters = Mapping[str, Mapping[str, str]]
 """By place (path, querystring, header), the values by name: of several values the last, as in proxy integrations."""
 
 
+class JsonList(list[Any]):
+    """An array that $input.path found, which prints as JSON."""
+
+
 class Input:
     """The payload, of the request or of the integration's answer, and the parameters of the request in both."""
 
@@ -41,12 +45,18 @@ class Input:
         value = json.loads(self.body)
         for name in expression.split(".")[1:]:
             value = value.get(name) if isinstance(value, dict) else None
-        return value
+        return _found(value)
 
     def json(self, expression: str) -> str:
         """The same "as a JSON string"; of what is not there an empty text in quotes (unconfirmed, V78)."""
         found = self.path(expression)
         return json.dumps("" if found is None else found)
+
+
+def _found(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _found(each) for name, each in value.items()}
+    return JsonList(map(_found, value)) if isinstance(value, list) else value
 
 
 class Util:
@@ -62,9 +72,10 @@ class Util:
     def parseJson(self, text: str) -> Any:  # noqa: N802
         return json.loads(text)
 
-    def urlEncode(self, text: str) -> str:  # noqa: N802
-        """The form application/x-www-form-urlencoded, as java.net.URLEncoder: a space is +, and * stays."""
-        return quote_plus(text, safe="*").replace("~", "%7E")
+    def urlEncode(self, text: str | None) -> str:  # noqa: N802
+        """The form application/x-www-form-urlencoded, as java.net.URLEncoder: a space is +, and * stays. Of null it is
+        empty, recorded on AWS (LocalStack, url-encode, 2025-03-19)."""
+        return quote_plus(text or "", safe="*").replace("~", "%7E")
 
     def urlDecode(self, text: str) -> str:  # noqa: N802
         return unquote_plus(text)

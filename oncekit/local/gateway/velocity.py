@@ -2,18 +2,34 @@
 
 Velocity calls a method of the object, and never takes a member of a map for it: a header that is called `get` must not
 stand in the way of `$headers.get("x")`. Of Java's methods only those are known that templates here call.
+
+What airspeed does otherwise is replaced in a copy of its module that only this module has: the one that everybody else
+imports stays as it is. The list with the reasons is at the end.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.util
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from airspeed import operators
+from oncekit.local.gateway.variables import Claims, Input, JsonList, Once
 
-from oncekit.local.gateway.variables import Claims
+
+def _copy_of(module: str) -> Any:
+    """The module, executed once more and imported by nobody."""
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.loader is not None
+    copy = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    return copy
+
+
+operators = _copy_of("airspeed.operators")
 
 
 class TemplateFault(ValueError):
@@ -29,16 +45,15 @@ def _compiled(text: str) -> Any:
 
 
 def render(text: str, variables: Mapping[str, object]) -> str:
-    """The output of a template. Raises TemplateFault."""
+    """The output of a template, for which `$null` is null. Raises TemplateFault."""
     try:
-        rendered: str = _compiled(text).merge(dict(variables))
+        rendered: str = _compiled(text).merge({"null": None, **variables})
     except operators.TemplateError as error:
         raise TemplateFault(str(error)) from error
     return rendered
 
 
 def _value_of(self: Any, of: Any, loader: Any, namespace: Any) -> Any:
-    """In place of NameOrCall.calculate, which takes a member of a map for the method of this name."""
     if of is namespace:
         try:
             value = of[self.name]
@@ -76,13 +91,41 @@ def _call(of: object, name: str, arguments: Sequence[object]) -> Any:
     return known[name](of, *arguments)
 
 
-def _member(of: object, name: str) -> Any:
-    """The value of `of.name`: of a map, the member of this name; None when there is none."""
+def _member(of: object, name: Any) -> Any:
+    """The value of `of.name`: of a map, the member of this name; None when there is none. In brackets, also an element.
+
+    Raises IndexError for an element that is not there.
+    """
     if isinstance(of, Mapping):
         return of.get(name)
-    if of is None or name.startswith("_"):
-        return None
-    return getattr(of, name, None)
+    if isinstance(of, list) and isinstance(name, int):
+        return of[name]
+    return of.body if isinstance(of, Input) and name == "body" else None
+
+
+def _is_equal(one: object, other: object) -> bool:
+    """Null is equal to an empty text (recorded on AWS: LocalStack, nested-null-list, 2025-06-18)."""
+    return ("" if one is None else one) == ("" if other is None else other)
+
+
+def _is_other(one: object, other: object) -> bool:
+    return not _is_equal(one, other)
+
+
+def _printed(value: object) -> str:
+    """What stands for a value in the output: Java's text of it, but JSON for an array that $input.path found (recorded
+    on AWS: LocalStack, dict-response and json-list, 2025-06-18). For what $util.parseJson gives this is unconfirmed."""
+    if isinstance(value, JsonList):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, list):
+        return f"[{', '.join(map(_printed, value))}]"
+    if isinstance(value, dict) and not isinstance(value, Claims):
+        return f"{{{', '.join(f'{name}={_printed(each)}' for name, each in value.items())}}}"
+    if value is None or isinstance(value, bool):
+        return str(json.dumps(value))
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise TemplateFault(f"how a {type(value).__name__} is printed is not known")
 
 
 def _replace_all(text: str, pattern: str, replacement: str) -> str:
@@ -99,6 +142,22 @@ def _put(of: dict[str, object], key: str, value: object) -> object:
     return before
 
 
+_OF_MAPS: Mapping[str, Callable[..., Any]] = {
+    "get": lambda of, key: of.get(key),
+    "put": _put,
+    "keySet": list,
+    "containsKey": lambda of, key: key in of,
+    "size": len,
+    "isEmpty": lambda of: not of,
+    "toString": _printed,
+}
+_OF_LISTS: Mapping[str, Callable[..., Any]] = {
+    "get": lambda of, index: of[index],
+    "contains": lambda of, value: value in of,
+    "size": len,
+    "isEmpty": lambda of: not of,
+    "toString": _printed,
+}
 _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
     str: {
         "replaceAll": _replace_all,
@@ -107,21 +166,23 @@ _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
         "contains": lambda text, part: part in text,
         "startsWith": lambda text, part: text.startswith(part),
         "toLowerCase": str.lower,
+        "isEmpty": lambda text: not text,
+        "toString": str,
     },
-    dict: {
-        "get": lambda of, key: of.get(key),
-        "put": _put,
-        "keySet": list,
-    },
+    dict: _OF_MAPS,
+    Once: _OF_MAPS,
     Claims: {},
-    list: {
-        "get": lambda of, index: of[index],
-        "contains": lambda of, value: value in of,
-    },
+    list: _OF_LISTS,
+    JsonList: _OF_LISTS,
 }
 
 
-# Nothing else in this process uses airspeed, so it stays like that.
+# It takes a member of a map for the method of this name, and prints nothing for a name that is not set.
 operators.NameOrCall.calculate = _value_of
+# Everything is true or false to it; these two are of conditions, and of `&&` and `||`.
 operators.Condition.calculate = _holds
 operators.boolean_value = _is_true
+# To it an empty text is not null.
+operators.BinaryOperator.OPERATORS |= {"==": _is_equal, "eq": _is_equal, "!=": _is_other, "ne": _is_other}
+# It prints maps and lists as Python does.
+operators.value_to_string = _printed
