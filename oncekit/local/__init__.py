@@ -16,6 +16,7 @@ resources.py       by type of resource, its names and who makes it; stack_answer
 quotas.py          AWS quotas that several modules use
 access_keys.py     the access keys of one run; every call needs one
 request_rules.py   the rules for which HTTP requests are accepted on this machine, in front of a WSGI application
+rest_requests.py   what a request of a REST protocol asks for
 clock.py           real and virtual time
 boundaries.py      where a state begins and ends
 patching.py        replaces attributes while a context is open

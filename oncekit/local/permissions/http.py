@@ -1,28 +1,27 @@
 """The guard in front of the endpoint: finds out who makes an HTTP call, and which one, and stops what is not allowed.
 
-A function is identified by its access key id, which is random and its own. The call is read from the request as moto
-does it, with the service's model in botocore. So calls of services that moto does not support are checked, too.
+A function is identified by its access key id, which is random and its own. The call is read from the request with the
+service's model in botocore. So calls of services that moto does not support are checked, too.
 """
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 from xml.sax.saxutils import escape
 
 from botocore.exceptions import ClientError
-from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
 
 from oncekit.local.access_keys import AccessKeys, credential_of
 from oncekit.local.client_errors import client_error
 from oncekit.local.permissions.guard import ANYTHING, Permissions
+from oncekit.local.rest_requests import RestRequest, loader, operation_of
 
 Environ = dict[str, Any]
 
@@ -57,10 +56,10 @@ def asked_for(service: str, environ: Environ) -> Asked | None:
     """What a request asks of the service that it is signed for; None when that has no such operation."""
     if (by_name := _by_name(environ)) is not None:
         return by_name
+    request = _rest(environ)
     for name in _services(service):
-        asked = _rest(name, environ)
-        if asked is not None:
-            return asked
+        if (found := operation_of(name, request)) is not None:
+            return Asked(*found)
     return None
 
 
@@ -80,45 +79,20 @@ def _by_name(environ: Environ) -> Asked | None:
 _FORM = "application/x-www-form-urlencoded"
 
 
-def _rest(name: str, environ: Environ) -> Asked | None:
-    from moto.core.parse import PROTOCOL_PARSERS
-    from moto.core.request import Request
-    from moto.core.routing import get_service_router
-    from moto.core.utils import get_service_model
-
-    model = get_service_model(name)
-    if not model.protocol.startswith("rest"):
-        return None
-    request = Request(environ)
-    try:
-        operation, in_path = get_service_router(name).match(request)
-    except NotFound:
-        return None
-    parser = PROTOCOL_PARSERS[model.protocol](operation)
-    asked = parser.parse(
-        {
-            "method": request.method,
-            "values": request.args,
-            "headers": request.headers,
-            "body": b"" if operation.has_streaming_input else _body(environ),
-            "url_path": request.path,
-            "url_params": in_path,
-        }
+def _rest(environ: Environ) -> RestRequest:
+    return RestRequest(
+        environ["REQUEST_METHOD"],
+        str(environ.get("RAW_URI") or quote(environ["PATH_INFO"])).partition("?")[0],
+        environ.get("QUERY_STRING", ""),
+        {key[5:].replace("_", "-").lower(): value for key, value in environ.items() if key.startswith("HTTP_")},
+        _body(environ),
     )
-    return Asked(operation.name, asked)
 
 
 def _services(signed_for: str) -> Iterator[str]:
     """The names in botocore of the services whose requests may be signed for this one, the likeliest first."""
-    known = _loader().list_available_services("service-2")
+    known = loader().list_available_services("service-2")
     yield from sorted((each for each in known if each.startswith(signed_for)), key=len)
-
-
-@functools.cache
-def _loader() -> Any:
-    from botocore.loaders import create_loader
-
-    return create_loader()
 
 
 def _body(environ: Environ) -> bytes:
