@@ -28,7 +28,8 @@ from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.api import LambdaApi
 from oncekit.local.loopback import Loopback
 from oncekit.local.moto_resources import count_items, count_messages, empty_everything
-from oncekit.local.patching import Change, replaced, when_asked
+from oncekit.local.own_services import OwnServices
+from oncekit.local.patching import replaced
 from oncekit.local.permissions import Denial, Permissions
 from oncekit.local.quick_start import import_interpreter, without_collections
 from oncekit.local.resources import Deployed, aliases_of_state_machines
@@ -106,22 +107,30 @@ class Cloud:
         import_interpreter()
         from moto import mock_aws
 
-        from oncekit.local.engine import install
+        from oncekit.local.engine import dynamodb, install
         from oncekit.local.events.exchange import Exchange
 
         self._stack.enter_context(
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
         self.permissions = Permissions()
-        self._server = Server(self._keys, self.permissions, self._port, self._watched, lambda: self.clock.now())
+        services = OwnServices()
+        self._server = Server(
+            self._keys, self.permissions, services, self._port, self._watched, lambda: self.clock.now()
+        )
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)
-        self._stack.enter_context(when_asked(self._describing, "cloudformation"))
         self._lambda_api = LambdaApi(
             self.functions, self._functions_of_the_template, lambda arn: self.deployed.layers.get(arn)
         )
-        self._stack.enter_context(self._lambda_api.served())
+        self._stack.enter_context(self._lambda_api.open())
+        services.named |= {
+            "cloudformation": answering(lambda: self.application),
+            "dynamodb": dynamodb.answering(self.clock),
+            "lambda": self._lambda_api.answer,
+        }
+        self._stack.enter_context(services.served())
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
         kept_in = beside(self._path)
@@ -146,9 +155,6 @@ class Cloud:
     def _quiet_until(self, _target: str) -> float:
         """Until when the target of a schedule, by its ARN, would find nothing to do."""
         return 0.0
-
-    def _describing(self) -> list[Change]:
-        return answering(lambda: self.application)
 
     # ---- what is there ----
 

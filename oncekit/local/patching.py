@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 Change = tuple[Any, str, Any]
@@ -28,23 +27,3 @@ def replaced(*changes: Change) -> Iterator[None]:
                 delattr(owner, name)
             else:
                 setattr(owner, name, old)
-
-
-@contextmanager
-def when_asked(answering: Callable[[], Iterable[Change]], *names: str) -> Iterator[None]:
-    """Makes changes when moto is first asked for a service by one of its names: importing one can take a second."""
-    from moto import backends
-
-    theirs, lock, opened = backends.get_backend, threading.Lock(), ExitStack()
-    asked = False
-
-    def get_backend(name: str) -> Any:
-        nonlocal asked
-        with lock:
-            if name in names and not asked:
-                opened.enter_context(replaced(*answering()))
-                asked = True
-        return theirs(name)
-
-    with opened, replaced((backends, "get_backend", get_backend)):
-        yield

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+from xml.sax.saxutils import escape
 
+from oncekit.local.client_errors import client_error
 from oncekit.local.deploy import Application
-from oncekit.local.patching import Change
+from oncekit.local.own_services import Answer, Proceed, Request, Service
 
 
-def answering(root: Callable[[], Application]) -> list[Change]:
-    """While it is open, moto describes these stacks, and says of any other that it does not exist."""
-    from moto.cloudformation.exceptions import ValidationError
-    from moto.cloudformation.responses import CloudFormationResponse
-    from moto.core.responses import ActionResult
-
-    created = datetime.datetime.now(datetime.UTC)
+def answering(root: Callable[[], Application]) -> Service:
+    """Describes these stacks, and says of any other that it does not exist."""
+    created = datetime.datetime.now(datetime.UTC).isoformat()
 
     def named(wanted: str) -> Application:
         found = next((each for each in root().all() if wanted in (each.name, each.id)), None)
         if found is None:
-            raise ValidationError(wanted)
+            raise client_error("ValidationError", f"Stack with id {wanted} does not exist", "DescribeStacks")
         return found
 
-    def list_stack_resources(self: Any) -> Any:
+    def resources(wanted: str) -> Mapping[str, Any]:
         told = [
             {
                 "LogicalResourceId": logical_id,
@@ -33,10 +31,10 @@ def answering(root: Callable[[], Application]) -> list[Change]:
                 "ResourceStatus": "CREATE_COMPLETE",
                 "LastUpdatedTimestamp": created,
             }
-            for logical_id, each in named(self._get_param("StackName")).resources.items()
+            for logical_id, each in named(wanted).resources.items()
             if each.ref
         ]
-        return ActionResult({"StackResourceSummaries": told})
+        return {"StackResourceSummaries": told}
 
     def described(stack: Application) -> dict[str, Any]:
         return {
@@ -44,16 +42,29 @@ def answering(root: Callable[[], Application]) -> list[Change]:
             "StackId": stack.id,
             "StackStatus": "CREATE_COMPLETE",
             "CreationTime": created,
-            "Tags": {},  # moto makes a list of it
             "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in stack.outputs.items()],
             "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in stack.parameters.items()],
         }
 
-    def describe_stacks(self: Any) -> Any:
-        wanted = self._get_param("StackName")
-        return ActionResult({"Stacks": [described(each) for each in ([named(wanted)] if wanted else root().all())]})
+    def stacks(wanted: str) -> Mapping[str, Any]:
+        return {"Stacks": [described(each) for each in ([named(wanted)] if wanted else root().all())]}
 
-    return [
-        (CloudFormationResponse, "describe_stacks", describe_stacks),
-        (CloudFormationResponse, "list_stack_resources", list_stack_resources),
-    ]
+    ours = {"DescribeStacks": stacks, "ListStackResources": resources}
+
+    def answer(request: Request, proceed: Proceed) -> Answer:
+        operation = request.asked.operation
+        if operation not in ours:
+            return proceed()
+        result = _xml(ours[operation](request.asked.parameters.get("StackName", "")))
+        body = f"<{operation}Response><{operation}Result>{result}</{operation}Result></{operation}Response>"
+        return 200, {"Content-Type": "text/xml"}, body.encode()
+
+    return answer
+
+
+def _xml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "".join(f"<{name}>{_xml(member)}</{name}>" for name, member in value.items())
+    if isinstance(value, list):
+        return "".join(f"<member>{_xml(member)}</member>" for member in value)
+    return escape(str(value))

@@ -9,6 +9,7 @@ import pytest
 
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.loopback import Loopback, PortInUseError
+from oncekit.local.own_services import OwnServices
 from oncekit.local.permissions import Permissions
 from oncekit.local.server import Server
 
@@ -18,7 +19,7 @@ CALL = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 def test_a_call_before_the_endpoint_is_open_waits_and_is_answered_then() -> None:
-    server = Server(AccessKeys(), Permissions())
+    server = Server(AccessKeys(), Permissions(), OwnServices())
     address = urlsplit(server.url)
     with socket.create_connection((address.hostname, address.port)) as early:
         early.sendall(CALL)

@@ -100,7 +100,7 @@ def install(
             *history.changes(clock),
             *runs.changes(),
             *programs.changes(kept_in),
-            *dynamodb.changes(clock),
+            *dynamodb.changes(),
         ),
     ):
         yield

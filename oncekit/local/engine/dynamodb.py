@@ -22,14 +22,14 @@ import operator
 import re
 import threading
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any
 
-from moto.core.responses import ActionResult
-from moto.dynamodb import comparisons
-from moto.dynamodb.exceptions import DynamodbException, MockValidationException
-from moto.dynamodb.responses import DynamoHandler
+from botocore.exceptions import ClientError
 
+from oncekit.local.client_errors import client_error
 from oncekit.local.clock import Clock
+from oncekit.local.own_services import Answer, Proceed, Request, Service
 from oncekit.local.patching import Change
 
 DYNAMODB_LOCK = threading.RLock()
@@ -45,60 +45,56 @@ def forget_tokens() -> None:
     _done.clear()
 
 
-class IdempotentParameterMismatch(DynamodbException):
-    def __init__(self) -> None:
-        super().__init__(
-            "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException",
-            "Request token has already been used with different parameters",
-        )
-
-
-_OPERATORS: list[tuple[type, Callable[[Any, Any], bool]]] = [
-    (comparisons.OpEqual, operator.eq),
-    (comparisons.OpNotEqual, operator.ne),
-    (comparisons.OpLessThan, operator.lt),
-    (comparisons.OpLessThanOrEqual, operator.le),
-    (comparisons.OpGreaterThan, operator.gt),
-    (comparisons.OpGreaterThanOrEqual, operator.ge),
-]
-
-
-def changes(clock: Clock) -> list[Change]:
-    transact, call_action, between = (
-        DynamoHandler.transact_write_items,
-        DynamoHandler.call_action,
-        comparisons.FuncBetween.expr,
-    )
-    put, delete = DynamoHandler.put_item, DynamoHandler.delete_item
+def answering(clock: Clock) -> Service:
+    """With moto's answers, but for what is told above."""
     forget_tokens()
 
-    def one_at_a_time(self: Any) -> Any:
+    def answer(request: Request, proceed: Proceed) -> Answer:
         with DYNAMODB_LOCK:
-            return call_action(self)
+            if request.target == "TransactWriteItems":
+                return _transacted(clock, request.asked.parameters, proceed)
+            if request.target in ("PutItem", "DeleteItem"):
+                _check_values(request.target, request.asked.parameters)
+            return proceed()
 
-    def transact_write_items(self: Any) -> Any:
-        for each in self.body["TransactItems"]:
-            for act in each.values():
-                _check_values(act)
-        token = self.body.get("ClientRequestToken")
-        items = json.dumps(self.body["TransactItems"], sort_keys=True, default=repr)  # of bytes
-        since, before = _done.get(token, (float("-inf"), ""))
-        if token is not None and clock.now() - since <= TOKEN_SECONDS:
-            if before != items:
-                raise IdempotentParameterMismatch
-            return ActionResult({})
-        answer = transact(self)
-        if token is not None:
-            _done[token] = (clock.now(), items)
-        return answer
+    return answer
 
-    def put_item(self: Any) -> Any:
-        _check_values(self.body)
-        return put(self)
 
-    def delete_item(self: Any) -> Any:
-        _check_values(self.body)
-        return delete(self)
+def _transacted(clock: Clock, body: Mapping[str, Any], proceed: Proceed) -> Answer:
+    for each in body["TransactItems"]:
+        for act in each.values():
+            _check_values("TransactWriteItems", act)
+    token = str(body.get("ClientRequestToken", ""))
+    items = json.dumps(body["TransactItems"], sort_keys=True)
+    since, before = _done.get(token, (float("-inf"), ""))
+    if token and clock.now() - since <= TOKEN_SECONDS:
+        if before != items:
+            raise _mismatch()
+        return 200, {"Content-Type": "application/x-amz-json-1.0"}, b"{}"
+    answer = proceed()
+    if token and answer[0] < HTTPStatus.BAD_REQUEST:
+        _done[token] = (clock.now(), items)
+    return answer
+
+
+def _mismatch() -> ClientError:
+    said = "Request token has already been used with different parameters"
+    return client_error("IdempotentParameterMismatchException", said, "TransactWriteItems")
+
+
+def changes() -> list[Change]:
+    """In moto's evaluation of conditions."""
+    from moto.dynamodb import comparisons
+
+    between = comparisons.FuncBetween.expr
+    operators = {
+        comparisons.OpEqual: operator.eq,
+        comparisons.OpNotEqual: operator.ne,
+        comparisons.OpLessThan: operator.lt,
+        comparisons.OpLessThanOrEqual: operator.le,
+        comparisons.OpGreaterThan: operator.gt,
+        comparisons.OpGreaterThanOrEqual: operator.ge,
+    }
 
     def is_between(self: Any, item: Any) -> bool:
         try:
@@ -112,25 +108,20 @@ def changes(clock: Clock) -> list[Change]:
         return kinds in ({"S"}, {"B"}) and bool(self.attr.expr(item).startswith(self.substr.expr(item)))
 
     return [
-        (DynamoHandler, "call_action", one_at_a_time),
-        (DynamoHandler, "transact_write_items", transact_write_items),
-        (DynamoHandler, "put_item", put_item),
-        (DynamoHandler, "delete_item", delete_item),
         (comparisons.FuncBetween, "expr", is_between),
         (comparisons.FuncBeginsWith, "expr", begins_with),
-        *((kind, "expr", _comparison(compare)) for kind, compare in _OPERATORS),
+        *((kind, "expr", _comparison(compare)) for kind, compare in operators.items()),
     ]
 
 
-def _check_values(write: Mapping[str, Any]) -> None:
+def _check_values(operation: str, write: Mapping[str, Any]) -> None:
     """Raises the refusal of a write with a value that nobody uses."""
     expressions = f"{write.get('ConditionExpression', '')} {write.get('UpdateExpression', '')}"
     used = set(re.findall(r":\w+", expressions))
     if unused := [name for name in write.get("ExpressionAttributeValues") or () if name not in used]:
         names = ", ".join(unused)
-        raise MockValidationException(
-            f"Value provided in ExpressionAttributeValues unused in expressions: keys: {{{names}}}"
-        )
+        said = f"Value provided in ExpressionAttributeValues unused in expressions: keys: {{{names}}}"
+        raise client_error("ValidationException", said, operation)
 
 
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:

@@ -1,4 +1,4 @@
-"""Lambda's API at moto's endpoint: invocations, what functions are, and functions that a client makes.
+"""Lambda's API: invocations, what functions are, and functions that a client makes.
 
 A client creates a function from a zip file, with layers of the template and the alias `live`, and deletes it, as
 `make e2e` does. Functions of the template can be neither replaced nor deleted here: a deployment does that.
@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from botocore.exceptions import ClientError
 
@@ -25,7 +24,7 @@ from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.client_errors import client_error, function_not_found
 from oncekit.local.lambda_runtime.runtime import LATEST, LambdaRuntime
 from oncekit.local.lambda_runtime.spec import FunctionSpec
-from oncekit.local.patching import Change, when_asked
+from oncekit.local.own_services import Answer, Proceed, Request
 from oncekit.operation_functions import LIVE
 
 VERSION = "1"
@@ -33,7 +32,6 @@ VERSION = "1"
 COPIED = ("Role", "Runtime", "Architectures", "Environment", "LoggingConfig")
 """Members that CloudFormation and the Lambda API write alike."""
 
-Answer = tuple[int, dict[str, Any], str | bytes]
 Properties = Mapping[str, Mapping[str, Any]]
 
 
@@ -56,34 +54,30 @@ class LambdaApi:
         self._made.clear()
 
     @contextmanager
-    def served(self) -> Iterator[None]:
-        """While it is open, moto answers with these functions; it would start a container for each."""
-        with (
-            tempfile.TemporaryDirectory(prefix="once-functions-") as unpacked,
-            when_asked(self._answering, "lambda", "awslambda"),
-        ):
+    def open(self) -> Iterator[None]:
+        """What clients make is kept while it is open."""
+        with tempfile.TemporaryDirectory(prefix="once-functions-") as unpacked:
             self._unpacked = Path(unpacked)
             yield
 
-    def _answering(self) -> list[Change]:
-        from moto.awslambda.responses import LambdaResponse
-
+    def answer(self, request: Request, proceed: Proceed) -> Answer:
+        """The answer with these functions, for each of which moto would start a container; to other calls, moto's."""
         ours = {
-            "invoke": self._invoke,
-            "get_function_configuration": self._configuration,
-            "get_function_concurrency": self._concurrency,
-            "create_function": self._create,
-            "create_alias": self._alias,
-            "delete_function": self._delete,
+            "Invoke": self._invoke,
+            "GetFunctionConfiguration": self._configuration,
+            "GetFunctionConcurrency": self._concurrency,
+            "CreateFunction": self._create,
+            "CreateAlias": self._alias,
+            "DeleteFunction": self._delete,
         }
-        return [(LambdaResponse, name, _method(answer)) for name, answer in ours.items()]
+        return ours[request.asked.operation](request) if request.asked.operation in ours else proceed()
 
-    def _invoke(self, request: Any) -> Answer:
+    def _invoke(self, request: Request) -> Answer:
         answer = self._runtime.invoke(
             FunctionName=_named(request),
             Payload=request.body,
             Qualifier=_qualifier(request),
-            InvocationType=request.headers.get("X-Amz-Invocation-Type"),
+            InvocationType=request.asked.parameters.get("InvocationType"),
         )
         headers = {"X-Amz-Executed-Version": answer["ExecutedVersion"]}
         if "FunctionError" in answer:
@@ -92,17 +86,17 @@ class LambdaApi:
 
     # ---- what functions are ----
 
-    def _described(self, request: Any) -> tuple[str, str | None, FunctionSpec]:
+    def _described(self, request: Request) -> tuple[str, str | None, FunctionSpec]:
         name, qualifier = name_and_qualifier(_named(request), _qualifier(request))
         spec = self._runtime.functions.get(name)
         if spec is None or qualifier not in (None, LATEST, VERSION, *spec.aliases):
             raise function_not_found(function_arn(name, qualifier))
         return name, qualifier, spec
 
-    def _configuration(self, request: Any) -> Answer:
+    def _configuration(self, request: Request) -> Answer:
         return _answer(200, self._told(*self._described(request)))
 
-    def _concurrency(self, request: Any) -> Answer:
+    def _concurrency(self, request: Request) -> Answer:
         reserved = self._described(request)[2].concurrency
         return _answer(200, {} if reserved is None else {"ReservedConcurrentExecutions": reserved})
 
@@ -125,7 +119,7 @@ class LambdaApi:
 
     # ---- functions that clients make ----
 
-    def _create(self, request: Any) -> Answer:
+    def _create(self, request: Request) -> Answer:
         given = json.loads(request.body)
         name, code = given["FunctionName"], given.get("Code", {}).get("ZipFile")
         layers = [self._layer(arn) for arn in given.get("Layers", ())]
@@ -153,7 +147,7 @@ class LambdaApi:
                 archive.extractall(folder)
         return folder
 
-    def _alias(self, request: Any) -> Answer:
+    def _alias(self, request: Request) -> Answer:
         """Every function of the runtime has the alias `live`, and no other."""
         name, given = _named(request), json.loads(request.body)
         if name not in self._made or given["Name"] != LIVE:
@@ -161,7 +155,7 @@ class LambdaApi:
         told = {"AliasArn": function_arn(name, LIVE), "Name": LIVE, "FunctionVersion": given["FunctionVersion"]}
         return _answer(201, told)
 
-    def _delete(self, request: Any) -> Answer:
+    def _delete(self, request: Request) -> Answer:
         name = _named(request)
         if name not in self._made:
             raise function_not_found(f"no client has created {function_arn(name)}")
@@ -170,31 +164,12 @@ class LambdaApi:
         return _answer(204, b"")
 
 
-def _method(answer: Callable[[Any], Answer]) -> Callable[[Any], Answer]:
-    """In place of a method of moto's; a refusal as the Lambda API writes it: the code in a header."""
-
-    def method(request: Any) -> Answer:
-        try:
-            return answer(request)
-        except ClientError as error:
-            told: Mapping[str, Any] = error.response
-            more = {key: told[key] for key in ("Type", "Reason") if key in told}
-            body = {**more, "Message": told["Error"]["Message"]}
-            return _answer(
-                told["ResponseMetadata"]["HTTPStatusCode"], body, {"X-Amzn-ErrorType": told["Error"]["Code"]}
-            )
-
-    return method
+def _named(request: Request) -> str:
+    return str(request.asked.parameters["FunctionName"])
 
 
-def _named(request: Any) -> str:
-    """The function in the path: .../functions/NAME, and what may follow."""
-    return unquote(request.path.partition("/functions/")[2].partition("/")[0])
-
-
-def _qualifier(request: Any) -> str | None:
-    qualifier: str | None = request._get_param("Qualifier")
-    return qualifier
+def _qualifier(request: Request) -> str | None:
+    return request.asked.parameters.get("Qualifier")
 
 
 def _refusal(message: str) -> ClientError:
@@ -202,6 +177,5 @@ def _refusal(message: str) -> ClientError:
 
 
 def _answer(status: int, body: Mapping[str, Any] | bytes, headers: Mapping[str, str] | None = None) -> Answer:
-    """moto takes the status from the headers."""
-    told = {"Content-Type": "application/json", "status": str(status), **(headers or {})}
-    return status, told, body if isinstance(body, bytes) else json.dumps(body)
+    told = {"Content-Type": "application/json", **(headers or {})}
+    return status, told, body if isinstance(body, bytes) else json.dumps(body).encode()

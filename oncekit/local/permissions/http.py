@@ -66,9 +66,9 @@ def asked_for(service: str, environ: Environ) -> Asked | None:
 def _by_name(environ: Environ) -> Asked | None:
     """What is asked for by the name of an operation, in a header, a form or the path."""
     if target := environ.get("HTTP_X_AMZ_TARGET"):
-        return Asked(target.rpartition(".")[2], _json(_body(environ)))
+        return Asked(target.rpartition(".")[2], _json(body_of(environ)))
     if environ.get("CONTENT_TYPE", "").startswith(_FORM):
-        form = dict(parse_qsl(_body(environ).decode("utf-8", "replace"), keep_blank_values=True))
+        form = dict(parse_qsl(body_of(environ).decode("utf-8", "replace"), keep_blank_values=True))
         if "Action" in form:
             return Asked(form["Action"], form)
     if (rpc := re.fullmatch(r"/service/[^/]+/operation/([^/]+)", environ["PATH_INFO"])) is not None:
@@ -85,7 +85,7 @@ def _rest(environ: Environ) -> RestRequest:
         str(environ.get("RAW_URI") or quote(environ["PATH_INFO"])).partition("?")[0],
         environ.get("QUERY_STRING", ""),
         {key[5:].replace("_", "-").lower(): value for key, value in environ.items() if key.startswith("HTTP_")},
-        _body(environ),
+        body_of(environ),
     )
 
 
@@ -95,7 +95,7 @@ def _services(signed_for: str) -> Iterator[str]:
     yield from sorted((each for each in known if each.startswith(signed_for)), key=len)
 
 
-def _body(environ: Environ) -> bytes:
+def body_of(environ: Environ) -> bytes:
     """The body, which moto finds in its place afterwards."""
     length = int(environ.get("CONTENT_LENGTH") or 0)
     body: bytes = environ["wsgi.input"].read(length) if length else b""
@@ -126,5 +126,6 @@ def in_protocol(service: str, environ: Environ, error: ClientError) -> Response:
         return Response(body, status, headers, content_type="text/xml")
     if service == "sqs":
         headers["x-amzn-query-error"] = f"{code};Sender"
-    body = json.dumps({"__type": code, "message": message, "Message": message})
+    more = {name: told for name, told in error.response.items() if name not in ("Error", "ResponseMetadata")}
+    body = json.dumps({"__type": code, "message": message, "Message": message, **more})
     return Response(body, status, headers, content_type="application/x-amz-json-1.0")
