@@ -114,9 +114,9 @@ class Cloud:
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
         self.permissions = Permissions()
-        services = OwnServices()
+        self.services = OwnServices()
         self._server = Server(
-            self._keys, self.permissions, services, self._port, self._watched, lambda: self.clock.now()
+            self._keys, self.permissions, self.services, self._port, self._watched, lambda: self.clock.now()
         )
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
@@ -125,12 +125,12 @@ class Cloud:
             self.functions, self._functions_of_the_template, lambda arn: self.deployed.layers.get(arn)
         )
         self._stack.enter_context(self._lambda_api.open())
-        services.named |= {
+        self.services.named |= {
             "cloudformation": answering(lambda: self.application),
             "dynamodb": dynamodb.answering(self.clock),
             "lambda": self._lambda_api.answer,
         }
-        self._stack.enter_context(services.served())
+        self._stack.enter_context(self.services.served())
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
         kept_in = beside(self._path)

@@ -63,6 +63,16 @@ class OwnServices:
         self.named: dict[str, Service] = {}
 
     @contextmanager
+    def behind(self, name: str, front: Callable[[Service], Service]) -> Iterator[None]:
+        """While it is open, another stands before the service of this name, and can ask it."""
+        before = self.named[name]
+        self.named[name] = front(before)
+        try:
+            yield
+        finally:
+            self.named[name] = before
+
+    @contextmanager
     def served(self) -> Iterator[None]:
         """While it is open, they answer the clients in this process that moto answers."""
         from moto.core.botocore_stubber import BotocoreStubber
