@@ -1,12 +1,11 @@
 """The journal: every write to the record as old and new item, and every start of business logic, each in order.
 
-Writes are taken where moto keeps the items, so that those of the state machines, of functions in this process and of
-functions that come over HTTP are all here. Who writes is known for whoever says so with `acting`.
+Writes are taken where all calls of DynamoDB are answered, so that those of the state machines, of functions in this
+process and of functions that come over HTTP are all here. Who writes is known for whoever says so with `acting`.
 """
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,14 +15,15 @@ from typing import Any
 from boto3.dynamodb.types import TypeDeserializer
 
 from oncekit.local import LocalCloud
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.patching import replaced
+from oncekit.local.own_services import Answer, Proceed, Request, Service
 from oncekit.promises import owners
 
 Item = Mapping[str, Any]
-WRITES = ("put_item", "update_item", "delete_item", "transact_write_items", "execute_statement")
-"""Methods of moto's backend; all others that write are made of these."""
+READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List")
+"""How the names of the operations begin that change nothing."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,6 @@ class Journal:
     before: Mapping[str, Item] = field(default_factory=dict)
     """The records that were there when it was opened or emptied, by id."""
     _acting: threading.local = field(default_factory=threading.local)
-    _inside: bool = False
 
     def clear(self) -> None:
         self.writes.clear()
@@ -111,30 +110,23 @@ class Journal:
     @contextmanager
     def open(self) -> Iterator[Journal]:
         """Writes are taken down while the context is open."""
-        from moto.dynamodb.models import DynamoDBBackend
-
         self.before = all_records(self.cloud)
-        with replaced(*((DynamoDBBackend, name, self._taking_down(getattr(DynamoDBBackend, name))) for name in WRITES)):
+        with self.cloud.services.behind("dynamodb", self._taking_down):
             yield self
 
-    def _taking_down(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        arguments = inspect.signature(method)
-
-        def taken_down(backend: Any, *args: Any, **kwargs: Any) -> Any:
+    def _taking_down(self, dynamodb: Service) -> Service:
+        def taken_down(request: Request, proceed: Proceed) -> Answer:
+            if request.target.startswith(READS):
+                return dynamodb(request, proceed)
             with DYNAMODB_LOCK:
-                if self._inside:  # a write of a transaction, which may yet be taken back
-                    return method(backend, *args, **kwargs)
                 name = self.cloud.once.outputs["TableName"]
-                given = arguments.bind(backend, *args, **kwargs).arguments
-                written = given.get("key") or given.get("item_attrs")
-                before = _items(backend.tables[name], written)
-                self._inside = True
+                written = request.asked.parameters.get("Key") or request.asked.parameters.get("Item")
+                before = _items(_table(name), written)
                 try:
-                    return method(backend, *args, **kwargs)
+                    return dynamodb(request, proceed)
                 finally:
-                    self._inside = False
                     # Another table: that of before, where a transaction is taken back.
-                    self._compare(before, _items(backend.tables[name], written))
+                    self._compare(before, _items(_table(name), written))
 
         return taken_down
 
@@ -182,12 +174,14 @@ def all_records(cloud: LocalCloud) -> dict[str, Item]:
 
 def rows_of(cloud: LocalCloud, table: str) -> list[Item]:
     """All items of a table by its logical id or name, without a call: there are ten thousands of looks in a proof."""
+    items = _table(cloud.resources.get(table, table)).all_items()
+    return [plain(item.to_json()["Attributes"]) for item in items]
+
+
+def _table(name: str) -> Any:
     from moto.dynamodb.models import dynamodb_backends
 
-    from oncekit.local.account import ACCOUNT, REGION
-
-    items = dynamodb_backends[ACCOUNT][REGION].get_table(cloud.resources.get(table, table)).all_items()
-    return [plain(item.to_json()["Attributes"]) for item in items]
+    return dynamodb_backends[ACCOUNT][REGION].get_table(name)
 
 
 def plain(item: Any) -> Any:

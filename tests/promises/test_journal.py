@@ -18,6 +18,7 @@ from promises.story import FAST, FIRST, ID, NOW, REQUEST, RUN_AGAIN, SECOND, cha
 
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.engine.service_calls import Call
+from oncekit.local.own_services import OwnServices
 from oncekit.promises import checker
 from oncekit.promises.evidence import evidence_of
 from oncekit.promises.journal import Actor, Item, Journal, Start, Write, all_records, unseen_faults
@@ -50,6 +51,7 @@ class Cloud:
         outputs={"StateMachineArn": "full", "FastStateMachineArn": "fast", "SweepArn": "sweep", "TableName": TABLE}
     )
     clock = SimpleNamespace(now=lambda: NOW)
+    services = OwnServices()
 
     @property
     def executions(self) -> Any:
@@ -69,7 +71,8 @@ class Cloud:
 
 @pytest.fixture(scope="module")
 def dynamodb() -> Iterator[Any]:
-    with mock_aws():
+    Cloud.services.named["dynamodb"] = lambda _request, proceed: proceed()
+    with mock_aws(), Cloud.services.served():
         client: Any = Cloud().client("dynamodb")
         client.create_table(
             TableName=TABLE,
