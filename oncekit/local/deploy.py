@@ -131,9 +131,9 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
     return {machine_name(logical_id): definition for logical_id, definition in deployment.definitions()}
 
 
-def planned(path: Path) -> Stack:
+def planned(path: Path, parameters: Mapping[str, object] | None = None) -> Stack:
     """What the template at `path` would make; creates nothing. Raises TemplateError."""
-    deployment = _dry(path)
+    deployment = _dry(path, parameters)
     deployment.deploy()
     return deployment.stack_of_all()
 
