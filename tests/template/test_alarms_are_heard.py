@@ -207,6 +207,8 @@ DAYS: Mapping[str, tuple[list[Happens], list[BadDay]]] = {
         [swept({range(HOURS): OVERDUE}, {range(HOURS): 99}), swept(away=range(60, 100)), swept(blind=range(60, 100))],
         [
             (swept({range(60, 100): QUARANTINED}), range(60, 101)),
+            (swept({range(60, 100): QUARANTINED}, away=range(70, 90)), range(60, 101)),
+            (swept({range(60, 100): QUARANTINED}, blind=range(70, 90)), range(60, 101)),
         ],
     ),
     "OverdueOperationsAlarm": (
@@ -228,6 +230,8 @@ DAYS: Mapping[str, tuple[list[Happens], list[BadDay]]] = {
         ],
         [
             (swept(rejected={range(60, 100): 11}), range(60, 101)),
+            (swept(rejected={range(60, 100): 11}, away=range(70, 90)), range(60, 101)),
+            (swept(rejected={range(60, 100): 11}, blind=range(70, 90)), range(60, 101)),
         ],
     ),
     "RejectedRequestsLeftAlarm": (
@@ -237,6 +241,10 @@ DAYS: Mapping[str, tuple[list[Happens], list[BadDay]]] = {
         ],
         [
             (swept(rejected={range(DAY + 100): 1}, minutes=DAY + HOURS), range(DAY - 1, DAY + 100)),
+            (
+                swept(rejected={range(DAY + 100): 1}, away=range(DAY + 10, DAY + 90), minutes=DAY + HOURS),
+                range(DAY - 1, DAY + 100),
+            ),
         ],
     ),
     "RecoveryFailingAlarm": (
