@@ -20,7 +20,7 @@ request_rules.py   the rules for which HTTP requests are accepted on this machin
 rest_requests.py   what a request of a REST protocol asks for
 clock.py           real and virtual time
 boundaries.py      where a state begins and ends
-patching.py        replaces attributes while a context is open
+patching.py        replaces attributes while a context is open; changed_packages.py lists all that are replaced
 faults.py          ready-made faults of service calls
 events/            rules, schedules, queues and pipes: deliveries from one service to another
 gateway/           the HTTP APIs

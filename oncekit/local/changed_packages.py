@@ -1,0 +1,59 @@
+"""What the local cloud replaces inside the packages that it is made of while it is open, each with the reason.
+
+The modules that know a change make it, with `patching.replaced`; here stands all that is replaced.
+Private, and only read: the messages of a queue (`Queue._messages`, `_pending_messages`), which one that is made again
+keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """An attribute of a class or of a module."""
+
+    owner: str
+    """`package.module`, or `package.module:Class`."""
+    name: str
+    why: str
+
+
+_COMPARED = "a comparison with what is not there, or of two types, is false; moto fails, or says that it holds"
+_TIME = "virtual time"
+
+REPLACED = (
+    Replaced("moto.core.botocore_stubber:BotocoreStubber", "process_request", "own_services.py stands before moto"),
+    *(
+        Replaced(f"moto.dynamodb.comparisons:{kind}", "expr", _COMPARED)
+        for kind in (
+            "OpEqual",
+            "OpNotEqual",
+            "OpLessThan",
+            "OpLessThanOrEqual",
+            "OpGreaterThan",
+            "OpGreaterThanOrEqual",
+        )
+    ),
+    Replaced("moto.dynamodb.comparisons:FuncBetween", "expr", _COMPARED),
+    Replaced("moto.dynamodb.comparisons:FuncBeginsWith", "expr", f"{_COMPARED}; and of binary values"),
+    Replaced("moto.events.models:Rule", "send_to_targets", "events/rules.py delivers, on the delivery queue's thread"),
+    Replaced("moto.events.models", "unix_time", _TIME),
+    Replaced("moto.s3.models", "utcnow", _TIME),
+    Replaced("moto.sqs.models", "unix_time", _TIME),
+    Replaced("moto.sqs.models", "unix_time_millis", _TIME),
+    Replaced("moto.sqs.models:Message", "visible", "moto makes a message visible a millisecond too late"),
+    Replaced(
+        "moto.sqs.models:Queue", "add_message", "pipes look into a queue when a message comes, from whatever sender"
+    ),
+    Replaced(
+        "moto.sqs.models:SQSBackend", "change_message_visibility", "pipes look when a message can be received again"
+    ),
+    Replaced("moto.sqs.models:SQSBackend", "receive_message", "a long poll waits in real time, not for virtual time"),
+    Replaced("airspeed.operators:NameOrCall", "calculate", "Velocity calls a method, never a member of a map for it"),
+    Replaced(
+        "airspeed.operators:Condition", "calculate", "what is true beside a Boolean differs between Velocity's versions"
+    ),
+    Replaced("airspeed.operators", "boolean_value", "the same, of `!`, `&&` and `||`"),
+)
