@@ -37,7 +37,8 @@ REPLACED = (
         )
     ),
     Replaced("moto.dynamodb.comparisons:FuncBetween", "expr", _COMPARED),
-    Replaced("moto.dynamodb.comparisons:FuncBeginsWith", "expr", f"{_COMPARED}; and of binary values"),
+    Replaced("moto.dynamodb.comparisons:FuncBeginsWith", "expr", f"{_COMPARED}; it fails on binary values"),
+    Replaced("moto.dynamodb.comparisons:FuncSize", "expr", "before 5.2, the size of a binary value is that of a text"),
     Replaced("moto.events.models:Rule", "send_to_targets", "events/rules.py delivers, on the delivery queue's thread"),
     Replaced("moto.events.models", "unix_time", _TIME),
     Replaced("moto.s3.models", "utcnow", _TIME),

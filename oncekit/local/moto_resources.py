@@ -12,6 +12,7 @@ from oncekit.local.intrinsics import TemplateError
 from oncekit.local.resources import Deployed, moto_model
 
 _TABLE = "AWS::DynamoDB::Table"
+_TOPIC = "AWS::SNS::Topic"
 _CONTENTS = {
     _TABLE: ("items",),
     "AWS::S3::Bucket": ("keys",),
@@ -39,10 +40,24 @@ def make(kind: str, logical_id: str, name: str, properties: Mapping[str, Any], h
     given = {"Properties": copy.deepcopy(dict(properties))}
     given["Properties"].pop("SSESpecification", None)  # for which moto loads KMS and makes a key that encrypts nothing
     with faults_named(logical_id, kind):
-        made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
+        if kind == _TOPIC:
+            made = _new_topic(name, given["Properties"])
+        else:
+            made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
         for attribute, content in held.items():
             setattr(_models(kind)[_name(made.physical_resource_id)], attribute, content)
     return made
+
+
+def _new_topic(name: str, properties: Mapping[str, Any]) -> Any:
+    """As moto's own model, which is told before 5.2 of no property: it took no FIFO topic."""
+    from moto.sns.models import sns_backends
+
+    backend = sns_backends[ACCOUNT][REGION]
+    topic = backend.create_topic(name, properties)
+    for each in properties.get("Subscription", ()):
+        backend.subscribe(topic.arn, each["Endpoint"], each["Protocol"])
+    return topic
 
 
 def delete(logical_id: str, known: Deployed) -> Mapping[str, Any]:

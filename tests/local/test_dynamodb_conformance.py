@@ -75,6 +75,7 @@ CONDITIONS: list[tuple[str, Item | None, bool]] = [
     ("contains(b, :bytes)", {"b": {b"\x00\xff"}}, True),
     ("begins_with(b, :bytes)", {"b": b"\x00\xff\x01"}, True),
     ("b < :bytes", {"b": b"\x00\x01"}, True),
+    ("b > :bytes", {"b": b"\xff"}, True),
     ("size(b) = :2", {"b": b"\x00\xff"}, True),
     # precedence
     ("b = :1 OR b = :2 AND c = :2", {"b": 1, "c": 1}, True),

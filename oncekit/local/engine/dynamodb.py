@@ -17,6 +17,7 @@ a transaction, too, is unconfirmed.
 
 from __future__ import annotations
 
+import base64
 import json
 import operator
 import re
@@ -86,7 +87,7 @@ def changes() -> list[Change]:
     """In moto's evaluation of conditions."""
     from moto.dynamodb import comparisons
 
-    between = comparisons.FuncBetween.expr
+    size = comparisons.FuncSize.expr
     operators = {
         comparisons.OpEqual: operator.eq,
         comparisons.OpNotEqual: operator.ne,
@@ -98,18 +99,23 @@ def changes() -> list[Change]:
 
     def is_between(self: Any, item: Any) -> bool:
         try:
-            return bool(between(self, item))
+            return bool(_value(self.start, item) <= _value(self.attr, item) <= _value(self.end, item))
         except TypeError:
             return False
 
     def begins_with(self: Any, item: Any) -> bool:
         """moto's compares texts alone."""
         kinds = {self.attr.get_type(item), self.substr.get_type(item)}
-        return kinds in ({"S"}, {"B"}) and bool(self.attr.expr(item).startswith(self.substr.expr(item)))
+        return kinds in ({"S"}, {"B"}) and bool(_value(self.attr, item).startswith(_value(self.substr, item)))
+
+    def size_of(self: Any, item: Any) -> int:
+        value = _value(self.attr, item)
+        return len(value) if isinstance(value, bytes) else int(size(self, item))
 
     return [
         (comparisons.FuncBetween, "expr", is_between),
         (comparisons.FuncBeginsWith, "expr", begins_with),
+        (comparisons.FuncSize, "expr", size_of),
         *((kind, "expr", _comparison(compare)) for kind, compare in operators.items()),
     ]
 
@@ -127,7 +133,7 @@ def _check_values(operation: str, write: Mapping[str, Any]) -> None:
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def expr(self: Any, item: Any) -> bool:
         try:
-            left, right = self.lhs.expr(item), self.rhs.expr(item)
+            left, right = _value(self.lhs, item), _value(self.rhs, item)
             if (left is None and _is_missing(self.lhs, item)) or (right is None and _is_missing(self.rhs, item)):
                 return compare is operator.ne
             return bool(compare(left, right))
@@ -135,6 +141,12 @@ def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], boo
             return False
 
     return expr
+
+
+def _value(operand: Any, item: Any) -> Any:
+    """Of a binary operand its bytes: before 5.2, moto gives the text that stands for them."""
+    value = operand.expr(item)
+    return base64.b64decode(value) if isinstance(value, str) and operand.get_type(item) == "B" else value
 
 
 def _is_missing(operand: Any, item: Any) -> bool:
