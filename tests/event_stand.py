@@ -123,8 +123,7 @@ class Stand:
         self.cloud._exchange.deploy(self.cloud.deployed.resources)
         for each in self._known.values():
             if each.type == "AWS::StepFunctions::StateMachine":
-                machines = self.cloud.executions.machines
-                machines[:] = [machine for machine in machines if machine.arn != each.ref]
+                self.cloud.client("stepfunctions").delete_state_machine(stateMachineArn=each.ref)
             elif each.type == "AWS::SQS::Queue":
                 sqs_backends[ACCOUNT][REGION].queues.pop(each.ref.rpartition("/")[2], None)
             elif each.type == "AWS::S3::Bucket":

@@ -63,16 +63,16 @@ class LocalSource:
 
     def see(self, execution: Any) -> None:
         """An execution began, or ended."""
-        if execution.state_machine_arn not in {self._cloud.once.outputs.get(output) for output in MACHINES.values()}:
+        if execution.machine.arn not in {self._cloud.once.outputs.get(output) for output in MACHINES.values()}:
             return
         with self._changed:
-            self._known[execution.exec_arn] = execution
-            self._rows.pop(execution.exec_arn, None)
+            self._known[execution.arn] = execution
+            self._rows.pop(execution.arn, None)
             self._forget_old()
             self._version += 1
             self._changed.notify_all()
         if str(execution.status) != RUNNING:
-            self._row(execution.exec_arn, execution)  # now, so that the first page of many need not wait for all
+            self._row(execution.arn, execution)  # now, so that the first page of many need not wait for all
 
     def _forget_old(self) -> None:
         """Of a machine with 8 GB, a session of a day or two would take all of it."""
@@ -83,7 +83,7 @@ class LocalSource:
             del self._known[arn]
             self._rows.pop(arn, None)
             with suppress(ValueError):
-                oldest.state_machine.executions.remove(oldest)
+                oldest.machine.executions.remove(oldest)
 
     # ---- what is there ----
 
@@ -104,7 +104,7 @@ class LocalSource:
         row = Row(
             arn=arn,
             name=run.name,
-            id=id_of(execution.input_data) or "",
+            id=id_of(execution.input) or "",
             lane=lane_of(arn),
             kind=kind,
             outcome=outcome,
@@ -124,7 +124,7 @@ class LocalSource:
 
     def definition(self, arn: str) -> Definition:
         """The one that a run follows."""
-        found: Definition = json.loads(self._execution(arn).state_machine.definition)
+        found: Definition = json.loads(self._execution(arn).machine.definition)
         return found
 
     def _execution(self, arn: str) -> Any:

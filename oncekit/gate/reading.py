@@ -15,8 +15,8 @@ from typing import Any
 from jsonata.jexception import JException
 from jsonata.parser import Parser
 
-from oncekit.local.engine.expression import strict_syntax
-from oncekit.local.engine.javascript import Pattern
+from oncekit.asl.expression import strict_syntax
+from oncekit.asl.javascript import Pattern
 
 _BUILT_IN = """abs append assert average base64decode base64encode boolean ceil clone contains count decodeUrl
 decodeUrlComponent distinct each encodeUrl encodeUrlComponent error exists filter floor formatBase formatInteger

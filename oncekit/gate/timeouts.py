@@ -12,17 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from oncekit.asl.expression import Evaluator
+from oncekit.asl.values import JSONataError
 from oncekit.gate.machine import Finding, Machine, State, Text
 from oncekit.gate.project import FUNCTION, Project
-from oncekit.local.clock import VirtualClock
-from oncekit.local.engine.expression import Evaluator
-from oncekit.local.engine.values import JSONataError
 from oncekit.local.quotas import EXPRESS_SECONDS
 
 _NOW = 1_800_000_000
 _MAKES_TIMES = "BusinessTimeoutSeconds"
 """The parameter that functions' timeouts, tasks' and leases are made of."""
-_evaluator = Evaluator(VirtualClock(_NOW), random.Random(0))  # noqa: S311 no secret
+_evaluator = Evaluator(lambda: _NOW, random.Random(0))  # noqa: S311 no secret
 
 _LEASE = re.compile(r"\bleaseExpiresAt\s*=\s*(:\w+)")
 

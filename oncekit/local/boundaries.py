@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncekit.local.engine import states
-from oncekit.local.patching import replaced
+from oncekit.asl.states import Frame
+from oncekit.local.engine.runs import borders
 
 
 @dataclass(frozen=True)
@@ -21,26 +21,18 @@ class Boundary:
     execution_arn: str
     machine: str
     execution: Any = field(compare=False, repr=False)
-    """Moto's: two runs of an Express execution have one ARN."""
+    """The live one: two runs of an Express execution have one ARN."""
 
 
 @contextmanager
 def boundaries(tell: Callable[[Boundary], None]) -> Iterator[None]:
     """Told before a state begins its work and after it has left, in the thread of the execution."""
-    enter, leave = states.enter, states.leave
 
-    def on_enter(state: Any, env: Any) -> None:
-        enter(state, env)
-        tell(_boundary("enter", state, env))
+    def told(place: str, frame: Frame, execution: Any) -> None:
+        tell(Boundary(place, frame.state, execution.arn, execution.machine.name, execution))
 
-    def on_leave(state: Any, env: Any, assigned: dict[str, str]) -> None:
-        leave(state, env, assigned)
-        tell(_boundary("leave", state, env))
-
-    with replaced((states, "enter", on_enter), (states, "leave", on_leave)):
+    borders.append(told)
+    try:
         yield
-
-
-def _boundary(place: str, state: Any, env: Any) -> Boundary:
-    execution = env.run.execution
-    return Boundary(place, state.name, execution.exec_arn, execution.state_machine.name, execution)
+    finally:
+        borders.remove(told)

@@ -6,7 +6,7 @@ import json
 import random
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +15,8 @@ from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.deploy import Application, Stack, deploy
+from oncekit.local.engine.api import StepFunctions
+from oncekit.local.engine.live import StateMachine
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.events import Fate
@@ -23,16 +25,14 @@ from oncekit.local.gateway.callers import Callers
 from oncekit.local.gateway.listener import Gateway
 from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
-from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.api import LambdaApi
 from oncekit.local.loopback import Loopback
 from oncekit.local.moto_resources import count_items, count_messages, empty_everything
 from oncekit.local.own_services import OwnServices
-from oncekit.local.patching import replaced
 from oncekit.local.permissions import Denial, Permissions
 from oncekit.local.quick_start import import_interpreter, without_collections
-from oncekit.local.resources import Deployed, aliases_of_state_machines
+from oncekit.local.resources import Deployed
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import answering
 from oncekit.local.template import Template, load
@@ -75,7 +75,8 @@ class Cloud:
         self._events = events
         self._on_output = on_output
         self._dice = dice
-        self.executions = Executions()
+        self._step_functions: StepFunctions | None = None
+        self.executions = Executions(self._machines)
         self.deployed = Stack({}, {}, {}, {}, {})
         self._known: dict[str, Deployed] = {}
         self.sources: frozenset[Path] = frozenset()
@@ -110,9 +111,7 @@ class Cloud:
         from oncekit.local.engine import dynamodb, install
         from oncekit.local.events.exchange import Exchange
 
-        self._stack.enter_context(
-            mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
-        )
+        self._stack.enter_context(mock_aws(config={"core": {"mock_credentials": False}}))
         self.permissions = Permissions()
         self.services = OwnServices()
         self._server = Server(
@@ -133,10 +132,10 @@ class Cloud:
         self._stack.enter_context(self.services.served())
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
-        kept_in = beside(self._path)
-        self._stack.enter_context(install(self.clock, self._service_calls, self._repeats, self._dice, kept_in))
-        self._stack.enter_context(replaced(*aliases_of_state_machines()))
         calls = self._service_calls
+        executions = self._stack.enter_context(install(self.clock, calls, self._repeats, self._dice))
+        self._step_functions = StepFunctions(executions, self.clock.now)
+        self.services.named["states"] = self._step_functions.served
         self._exchange = Exchange(self.clock, calls.direct, self.permissions, self._events, self._quiet_until)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
@@ -147,6 +146,9 @@ class Cloud:
         self._deploy(template)
         self._server.open(self._server.front)
         self._gateway_server.open(self._gateway.front)
+
+    def _machines(self) -> Sequence[StateMachine]:
+        return () if self._step_functions is None else self._step_functions.machines
 
     def _watched(self, _environ: Any, application: Any) -> Any:
         """What answers a request at the endpoint; the test kit stands before it."""

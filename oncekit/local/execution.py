@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from oncekit.local.account import ACCOUNT, REGION
+if TYPE_CHECKING:
+    from oncekit.local.engine.live import LiveExecution, StateMachine
+
 
 _ENTERED = "StateEntered"
 MOST_OF_A_CAUSE = 500
@@ -69,30 +71,27 @@ class Invocation:
     """`succeeded`, an error's name, or `running`."""
 
 
-def execution_of(moto_execution: Any) -> Execution:
-    """The current state of one of moto's executions."""
-    worker = moto_execution.exec_worker
-    history = moto_execution.to_history_output()["events"] if worker is not None and worker.env is not None else []
-    events = sorted(history, key=lambda event: int(event["id"]))
-    status = str(moto_execution.status)
-    entered = [event for event in events if str(_type(event)).endswith(_ENTERED)]
+def execution_of(live: Any) -> Execution:
+    """The current state of one of the cloud's executions."""
+    events = list(live.run.history.events)
+    entered = [event for event in events if event["type"].endswith(_ENTERED)]
     return Execution(
-        name=moto_execution.name,
-        arn=moto_execution.exec_arn,
-        status=status,
-        input=moto_execution.input_data,
-        output=moto_execution.output if status == "SUCCEEDED" else None,
-        error=moto_execution.error,
-        cause=moto_execution.cause,
+        name=live.name,
+        arn=live.arn,
+        status=live.status,
+        input=live.input,
+        output=live.output,
+        error=live.error,
+        cause=live.cause,
         states=tuple(str(event["stateEnteredEventDetails"]["name"]) for event in entered),
         transitions=len(entered) + _retries(events),
         events=events,
     )
 
 
-def state_of(moto_execution: Any) -> str:
+def state_of(live: Any) -> str:
     """The state that a running execution is in, for messages."""
-    states = execution_of(moto_execution).states
+    states = execution_of(live).states
     return states[-1] if states else "no state yet"
 
 
@@ -105,13 +104,8 @@ def as_text(request: Any) -> str:
     return json.dumps(request, separators=(",", ":"))
 
 
-def _type(event: dict[str, Any]) -> str:
-    kind = event["type"]
-    return str(getattr(kind, "value", kind))
-
-
 def _retries(events: Sequence[dict[str, Any]]) -> int:
-    kinds = [_type(event) for event in events]
+    kinds = [event["type"] for event in events]
     return max(0, kinds.count("TaskScheduled") - kinds.count("TaskStateEntered"))
 
 
@@ -124,27 +118,27 @@ class NoSuchExecution(LookupError):
 
 
 class Executions:
-    """Finds executions by their ARN, and waits for their ends. `machines` are moto's own."""
+    """Finds executions by their ARN, and waits for their ends. `machines` gives those that there are."""
+
+    def __init__(self, machines: Callable[[], Sequence[StateMachine]]) -> None:
+        self._machines = machines
 
     @property
-    def machines(self) -> list[Any]:
-        from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+    def machines(self) -> Sequence[StateMachine]:
+        return self._machines()
 
-        machines: list[Any] = stepfunctions_parser_backends[ACCOUNT][REGION].state_machines
-        return machines
-
-    def of(self, machine_arn: str) -> list[Any]:
-        """Moto's executions of one machine, oldest first."""
+    def of(self, machine_arn: str) -> list[LiveExecution]:
+        """The executions of one machine, oldest first."""
         return [each for machine in self.machines if machine.arn == machine_arn for each in machine.executions]
 
-    def running(self) -> list[Any]:
+    def running(self) -> list[LiveExecution]:
         return [each for machine in self.machines for each in machine.executions if each.status == "RUNNING"]
 
-    def find(self, arn: str) -> Any:
-        """Moto's execution; of several runs under one ARN the last one. Raises NoSuchExecution."""
+    def find(self, arn: str) -> LiveExecution:
+        """Of several runs under one ARN the last one. Raises NoSuchExecution."""
         for machine in self.machines:
             for execution in reversed(machine.executions):
-                if execution.exec_arn == arn:
+                if execution.arn == arn:
                     return execution
         raise NoSuchExecution(f"there is no execution {arn}")
 
@@ -172,7 +166,7 @@ class Executions:
             begun = list(machine.executions)
             for execution in begun:
                 if execution.status == "RUNNING":
-                    execution.stop(None, "Reset", "the local cloud was reset")
+                    execution.stop("Reset", "the local cloud was reset")
             for execution in begun:
-                execution.exec_worker.env.run.join(SECONDS_OF_A_CALL)
+                execution.run.join(SECONDS_OF_A_CALL)
             machine.executions[:] = [each for each in machine.executions if not any(each is one for one in begun)]

@@ -18,6 +18,7 @@ from typing import Any, TypedDict, Unpack
 
 from botocore.exceptions import ConnectionClosedError
 
+from oncekit.asl.errors import StateError
 from oncekit.local.client_errors import client_error
 from oncekit.local.engine.repeats import Again
 from oncekit.local.engine.service_calls import BrokenState, Call, Interceptor
@@ -75,9 +76,11 @@ def breaks(**select: Unpack[Select]) -> Interceptor:
 
 
 def fails(code: str, *, status: int = 400, **select: Unpack[Select]) -> Interceptor:
-    """The service refuses the call with an error code."""
+    """The service refuses the call with an error code; one with a dot is the error as the state has it."""
 
     def strike(call: Call, _proceed: Proceed) -> dict[str, Any]:
+        if "." in code:
+            raise StateError(code, code)
         raise client_error(code, code, call.action, status)
 
     return _striking(strike, select)

@@ -13,16 +13,13 @@ import importlib.util
 import sys
 import types
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 
 def import_interpreter() -> None:
-    """Import moto's Step Functions interpreter and its models of resources. What is left out stays importable."""
-    with ExitStack() as bare:
-        for package in ("moto.batch", "moto.cloudformation"):
-            bare.enter_context(_bare(package))
-        for module in ("moto.batch.utils", "moto.cloudformation.exceptions", "moto.stepfunctions.parser.models"):
-            importlib.import_module(module)
+    """Import what moto's models of resources need of CloudFormation. What is left out stays importable."""
+    with _bare("moto.cloudformation"):
+        importlib.import_module("moto.cloudformation.exceptions")
 
 
 @contextmanager

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.local.patching import Change
-
 STACK = "once"
 """The name of the stack that a template is deployed as: AWS::StackName, and the beginning of the names made here."""
 
@@ -111,27 +109,3 @@ def moto_model(kind: str) -> Any:
     from moto.cloudformation.parsing import get_model_map
 
     return get_model_map().get(kind)
-
-
-def aliases_of_state_machines() -> list[Change]:
-    """An alias, and the version that it points at, are the machine as it is now: to start it and to look at it."""
-    from moto.stepfunctions.models import StateMachineAlias, StepFunctionBackend
-
-    describe = StepFunctionBackend.describe_state_machine
-
-    def describe_state_machine(self: Any, arn: str) -> Any:
-        return describe(self, _unqualified(arn))
-
-    def describe_state_machine_alias(self: Any, arn: str) -> Any:
-        machine, name = describe(self, _unqualified(arn)).arn, arn.rpartition(":")[2]
-        return StateMachineAlias(name, machine, [{"stateMachineVersionArn": f"{machine}:1", "weight": 100}], None)
-
-    return [
-        (StepFunctionBackend, "describe_state_machine", describe_state_machine),
-        (StepFunctionBackend, "describe_state_machine_alias", describe_state_machine_alias),
-    ]
-
-
-def _unqualified(arn: str) -> str:
-    """The ARN of a machine, without an alias or a version after it."""
-    return ":".join(arn.split(":")[:7])

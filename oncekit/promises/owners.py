@@ -54,14 +54,14 @@ def status_of(cloud: LocalCloud, owner: str) -> str:
     arn = execution_of_owner(owner)
     for machine in cloud.executions.machines:
         for execution in reversed(machine.executions):
-            if execution.exec_arn == arn and (not is_fast(owner) or _me(execution) == owner):
+            if execution.arn == arn and (not is_fast(owner) or _me(execution) == owner):
                 return str(execution.status)
     return "DOES_NOT_EXIST"
 
 
 def _me(execution: Any) -> Any:
     """From the run's variables, without its history: this is asked at every write."""
-    return execution.exec_worker.env.variable_store._inner_scope.get("me")
+    return execution.run.variables.get("me")
 
 
 def lock_of(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -193,8 +193,8 @@ def beside(
 @contextmanager
 def dying_at(cloud: TestCloud, now: Once, state: str, is_after: bool) -> Iterator[None]:
     """An execution is stopped before or after a state."""
+    from oncekit.asl.running import Abandoned
     from oncekit.local.boundaries import boundaries
-    from oncekit.local.engine.history import Abandoned
 
     _check_state(cloud, state)
 
@@ -252,14 +252,13 @@ def _caller(cloud: TestCloud) -> str:
     from oncekit.local.execution import state_of
 
     running = cloud.executions.running()
-    return next(str(each.exec_arn) for each in running if state_of(each) == "ExecuteBusinessLogic")
+    return next(str(each.arn) for each in running if state_of(each) == "ExecuteBusinessLogic")
 
 
 def stop(cloud: TestCloud, owner: str) -> None:
     """End an execution. Of an Express one nobody can ask that, but AWS may do it."""
-    from moto.stepfunctions.parser.api import ExecutionStatus
-
+    from oncekit.local.engine.live import ABORTED
     from oncekit.promises.owners import execution_of_owner
 
     execution = cloud.executions.find(execution_of_owner(owner))
-    execution.exec_worker.env.run.end(ExecutionStatus.ABORTED, {"error": "Killed", "cause": "by the test"})
+    execution.run.end(ABORTED, {"error": "Killed", "cause": "by the test"})

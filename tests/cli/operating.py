@@ -137,7 +137,7 @@ class Operator:
 
         def strike(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
             if call.state == state:
-                self.cloud.executions.find(call.execution_arn).stop(None, "Died", "ended by a test")
+                self.cloud.executions.find(call.execution_arn).stop("Died", "ended by a test")
                 raise ConnectionError
             return proceed()
 

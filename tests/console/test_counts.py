@@ -74,7 +74,7 @@ def test_what_is_told_counts_as_many_starts_as_there_were_or_says_may(
     act(LocalActions(cloud, Path()), lambda: cloud.run(request, lane=lane))
     cloud.settle()
     known = [each for machine in MACHINES.values() for each in cloud.executions.of(cloud.outputs[machine])]
-    runs = sorted((run_here(cloud.describe(each.exec_arn)) for each in known), key=lambda run: run.started_at)
+    runs = sorted((run_here(cloud.describe(each.arn)) for each in known), key=lambda run: run.started_at)
     record = cloud.record(ID) or {}
     now = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC)
     of_owner = [run for run in runs if record["owner"].startswith(run.arn)]

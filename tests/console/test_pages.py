@@ -92,7 +92,7 @@ def test_more_rows_come_when_they_are_asked_for(cloud: LocalCloud, visitor: Visi
 
 def test_the_list_says_that_a_dead_owner_is_looked_after(cloud: LocalCloud, visitor: Visitor) -> None:
     def kill() -> None:
-        cloud.stop(cloud.executions.running()[0].exec_arn)
+        cloud.stop(cloud.executions.running()[0].arn)
 
     with cloud.intercept(before(kill, state="ExecuteBusinessLogic")):
         cloud.run(charge())
@@ -174,7 +174,7 @@ def test_each_failed_attempt_of_a_long_run_is_folded_up(cloud: LocalCloud, visit
         ended = cloud.run(charge())
     page = visitor.get(run_at(ended.arn)).text
     assert re.findall(r'<span class="name">(Attempt .*?) <', page) == [
-        f"Attempt {number} gave no answer (Lambda.UnknownException)" for number in range(1, 8)
+        f"Attempt {number} gave no answer (Lambda.Unknown)" for number in range(1, 8)
     ]
     assert page.count('<li id="visit-') == len(ended.states)
 
@@ -228,8 +228,8 @@ def test_an_owner_is_killed_on_its_page_but_in_the_fast_lane(
 
     def kill() -> None:
         [running] = cloud.executions.running()
-        pages.append(visitor.get(run_at(running.exec_arn)).text)
-        answers.append(visitor.post(f"/stop/{running.exec_arn}", {}).status_code)
+        pages.append(visitor.get(run_at(running.arn)).text)
+        answers.append(visitor.post(f"/stop/{running.arn}", {}).status_code)
         answered.set()
 
     with cloud.intercept(before(kill, state="ExecuteBusinessLogic")):

@@ -70,7 +70,7 @@ def test_each_path_of_an_operation_is_drawn_with_what_became_of_each_state(
 ) -> None:
     *_, last = [cloud.run(request, lane=lane) for request in requests]
     run = run_here(last)
-    definition = json.loads(cloud.executions.find(last.arn).state_machine.definition)
+    definition = json.loads(cloud.executions.find(last.arn).machine.definition)
     signs, ways = drawn(definition, run)
     at_top = [each for each in run.visits if each.parent is None]
     assert set(signs) == {each.state for each in at_top}

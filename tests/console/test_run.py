@@ -80,8 +80,8 @@ def test_a_run_that_goes_on_is_running_in_its_last_state_until_it_is_stopped(clo
 
     def look() -> None:
         [running] = cloud.executions.running()
-        seen.append(run_here(cloud.describe(running.exec_arn)))
-        cloud.stop(running.exec_arn)
+        seen.append(run_here(cloud.describe(running.arn)))
+        cloud.stop(running.arn)
 
     with cloud.intercept(before(look, state="ExecuteBusinessLogic")):
         stopped = run_here(cloud.run(charge()))

@@ -31,7 +31,7 @@ ASKING = charge() | {"operation": "ask-somebody"}
 
 def story(cloud: LocalCloud, request: dict[str, object] = charge()) -> str:  # noqa: B008 never changed
     known = [each for output in MACHINES.values() for each in cloud.executions.of(cloud.outputs[output])]
-    runs = sorted((run_here(cloud.describe(each.exec_arn)) for each in known), key=lambda run: run.started_at)
+    runs = sorted((run_here(cloud.describe(each.arn)) for each in known), key=lambda run: run.started_at)
     now = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC)
     return summary([part_of(run) for run in runs], cloud.record(id_of(request)), now)
 
@@ -191,7 +191,7 @@ def test_attempts_that_failed_are_told(cloud: LocalCloud) -> None:
     with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=range(1, 3))):
         cloud.run(charge())
     assert story(cloud) == (
-        "Attempts 1 to 2 gave no answer (Lambda.UnknownException): their effects may have happened. "
+        "Attempts 1 to 2 gave no answer (Lambda.Unknown): their effects may have happened. "
         "Attempt 3 of your function went well, and its answer is stored."
     )
 

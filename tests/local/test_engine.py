@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from engine_machines import END, Execute, executes
+from botocore.exceptions import ClientError
+from engine_machines import END, Execute, create, executes, start, task
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine import EngineReplaced, check_pins
@@ -83,11 +84,24 @@ def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ({"Type": "Parallel", "Branches": [{"StartAt": "E", "States": {"E": END}}]}, "does not run Parallel states"),
-        ({"Type": "Pass", "QueryLanguage": "JSONPath"}, "state machines whose QueryLanguage is JSONata"),
+        ({"Type": "Parallel", "Branches": [{"StartAt": "E", "States": {"E": END}}]}, "the state S is a Parallel"),
+        ({"Type": "Pass", "QueryLanguage": "JSONPath"}, "the state S is in JSONPath; only JSONata runs here"),
+        (task("sqs:sendMessage.waitForTaskToken", {}), "the state S waits for a callback"),
+        (task("states:startExecution.sync:2", {}), "the state S waits for a job to end"),
     ],
+    ids=["parallel", "jsonpath", "callback", "job"],
 )
-def test_what_the_engine_does_not_run_is_refused_in_words(cloud: LocalCloud, state: dict[str, Any], said: str) -> None:
-    language = state.get("QueryLanguage", "JSONata")
-    refused = executes(cloud)({"S": {**state, "End": True}}, QueryLanguage=language)
-    assert refused.error == "States.Runtime" and str(refused.cause).endswith(said)
+def test_who_starts_a_machine_that_is_in_name_only_is_told_why(
+    cloud: LocalCloud, state: dict[str, Any], said: str
+) -> None:
+    machine = create(cloud, {"S": {**state, "End": True}})
+    with pytest.raises(ClientError, match=f"in name only: {said}"):
+        start(cloud, machine)
+
+
+@pytest.mark.ours
+def test_a_service_that_is_not_run_here_is_named(execute: Execute) -> None:
+    assert execute({"S": task("glue:startJobRun", {})}).cause == (
+        "the local cloud does not run the integration glue:startJobRun"
+    )
+    assert "has no action sendMesage" in str(execute({"S": task("aws-sdk:sqs:sendMesage", {})}).cause)

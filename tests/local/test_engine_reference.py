@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from oncekit.local import VirtualClock
-from oncekit.local.engine.expression import Evaluator, strict_syntax
-from oncekit.local.engine.values import JSONataError
+from oncekit.asl.expression import Evaluator, strict_syntax
+from oncekit.asl.values import JSONataError
 
 HERE = Path(__file__).parent / "reference"
 GIVEN: dict[str, Any] = json.loads((HERE / "given.json").read_text())
@@ -59,7 +58,7 @@ def expressions_of(reasons: dict[str, tuple[str, ...]]) -> set[str]:
 @pytest.fixture(scope="module")
 def evaluator() -> Iterator[Evaluator]:
     with strict_syntax():
-        yield Evaluator(VirtualClock(0), random.Random(0))
+        yield Evaluator(lambda: 0.0, random.Random(0))
 
 
 @pytest.mark.aws(unconfirmed="V31")

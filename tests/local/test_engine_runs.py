@@ -14,8 +14,8 @@ import pytest
 from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
+from oncekit.asl.errors import Reading, is_named, read_as
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.engine.limits import Reading, is_named, read_as
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import fails, never_arrives
 
@@ -242,7 +242,7 @@ def test_size_is_counted_in_bytes(machine: Execute) -> None:
 def test_an_answer_just_under_the_limit_ends_the_execution_where_no_catch_sees_it(
     machine: Execute, cloud: LocalCloud
 ) -> None:
-    answer = {"Item": {"id": {"S": "x" * 262_000}}}
+    answer = {"Item": {"id": {"S": "x" * 261_500}}}
     catch = [{"ErrorEquals": ["States.DataLimitExceeded"], "Next": "Caught"}]
     for output, status in (({}, "FAILED"), ({"Output": {}}, "SUCCEEDED")):
         states = {"R": read(cloud, Catch=catch, Next="End", **output), "End": END, "Caught": END}

@@ -30,14 +30,10 @@ KEYS = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "reg
 
 
 def run_of(arn: str, status: str = "RUNNING", me: str = "", **more: Any) -> Any:
-    """An execution as moto keeps it; `me` is what a run in the fast lane calls itself."""
-    variables = SimpleNamespace(_inner_scope={"me": me})
-    worker = SimpleNamespace(env=SimpleNamespace(variable_store=variables))
-    told = {"name": arn.split(":")[7], "input_data": REQUEST, "output": None, "error": None, "cause": None, **more}
-    no_history = SimpleNamespace(events=[])
-    return SimpleNamespace(
-        exec_arn=arn, status=status, exec_worker=worker, to_history_output=lambda: vars(no_history), **told
-    )
+    """An execution as the cloud keeps it; `me` is what a run in the fast lane calls itself."""
+    run = SimpleNamespace(variables={"me": me}, history=SimpleNamespace(events=[]))
+    told = {"name": arn.split(":")[7], "input": REQUEST, "output": None, "error": None, "cause": None, **more}
+    return SimpleNamespace(arn=arn, status=status, run=run, **told)
 
 
 @dataclass
@@ -323,8 +319,8 @@ def test_what_was_there_when_it_was_opened_or_emptied_is_known(journal: Journal,
 def test_evidence_is_what_the_lanes_did_and_what_is_left(journal: Journal, dynamodb: Any) -> None:
     cloud: Any = journal.cloud
     http = {"http": {"operation": "charge-payment", "idempotencyKey": "key-1", "body": "{}"}}
-    cloud.runs(run_of(FIRST), run_of(SECOND, input_data=http), run_of(full("third"), input_data="http"))
-    cloud.runs(run_of(fast("first"), input_data=[REQUEST]), machine="fast")
+    cloud.runs(run_of(FIRST), run_of(SECOND, input=http), run_of(full("third"), input="http"))
+    cloud.runs(run_of(fast("first"), input=[REQUEST]), machine="fast")
     cloud.runs(run_of(full("recovery")), machine="sweep")
     cloud.refused.append({"executionArn": FIRST})
     store = cloud.client("s3")

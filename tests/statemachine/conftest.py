@@ -12,8 +12,8 @@ from invariants import DECEIVED, invariants_hold
 from latches import Latches
 from scenario import by_recovery
 
+from oncekit.asl.errors import READINGS, read_as
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.engine.limits import READINGS, read_as
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 _names = (f"recovery-{n}" for n in itertools.count(1))

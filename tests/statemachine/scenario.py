@@ -151,9 +151,7 @@ def ends_in(cloud: LocalCloud, request: Any, state: str) -> Execution:
     def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         if call.state != state or ":express:" not in call.execution_arn:
             return proceed()
-        cloud.executions.find(call.execution_arn).stop(
-            None, "Died", "the local cloud ends it: AWS has no call for this"
-        )
+        cloud.executions.find(call.execution_arn).stop("Died", "the local cloud ends it: AWS has no call for this")
         raise ConnectionError
 
     with cloud.intercept(strike):

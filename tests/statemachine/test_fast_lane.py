@@ -28,7 +28,7 @@ def settle(cloud: LocalCloud) -> None:
     """Every run of the fast lane is over: two of one execution have one ARN."""
     for machine in cloud.executions.machines:
         for execution in list(machine.executions):
-            execution.exec_worker.env.run.join(5)
+            execution.run.join(5)
 
 
 def test_a_lease_lasts_as_long_as_its_execution_and_its_function_can(cloud: LocalCloud, latches: Latches) -> None:

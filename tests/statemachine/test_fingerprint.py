@@ -17,15 +17,15 @@ from jsonata.jexception import JException
 from odd import cases
 from test_results import values
 
+from oncekit.asl.expression import Evaluator
 from oncekit.local import VirtualClock
 from oncekit.local.deploy import rendered_definitions
-from oncekit.local.engine.expression import Evaluator
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 DEFINITION = rendered_definitions(TEMPLATE)["operation"]
 RULES = DEFINITION["States"]["ReceiveRequest"]["Choices"]
 EXPRESSION = next(each["Assign"] for each in RULES if "fingerprint" in each["Assign"])["fingerprint"].strip("{% }")
-EVALUATOR = Evaluator(VirtualClock(), random.Random(0))
+EVALUATOR = Evaluator(VirtualClock().now, random.Random(0))
 
 MOST = 2**53 - 1
 """Whole numbers beyond it are refused before."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from oncekit.local import VirtualClock
-from oncekit.local.engine.expression import Evaluator
-from oncekit.local.engine.limits import is_named
-from oncekit.local.engine.values import JSONataError
+from oncekit.asl.errors import StateError
+from oncekit.asl.expression import Evaluator
+from oncekit.asl.states import Branches, Call, Frame, Machine, Way
 
 NOW = 1_767_225_600
 ME = "arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:me"
@@ -25,24 +24,15 @@ MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
-class Way:
-    """Where a state leads, and what it assigned, or gave as its output."""
-
-    to: str
-    assigned: dict[str, Any] = field(default_factory=dict)
-    output: Any = None
-
-
-@dataclass(frozen=True)
 class Lane:
     """The execution that a state runs in, and what its first states assigned there. It started at NOW."""
 
     execution: str
     begun: Mapping[str, Any]
 
-    def scope(self, given: Any) -> dict[str, Any]:
+    def context(self, given: Any) -> dict[str, Any]:
         execution = {"Id": self.execution, "Name": "me", "Input": given, "StartTime": "2026-01-01T00:00:00.750Z"}
-        return {"context": {"Execution": execution}, **({} if given is None else {"input": given})}
+        return {"Execution": execution}
 
 
 FULL = Lane(ME, {"me": ME, "ran": False, "throttled": {"times": 0, "since": 0}})
@@ -54,7 +44,8 @@ class State:
 
     def __init__(self, name: str, raw: Mapping[str, Any], lane: Lane, at: float = NOW) -> None:
         self.name, self.raw, self._lane = name, raw, lane
-        self._evaluator = Evaluator(VirtualClock(float(at)), random.Random(0))
+        dice = random.Random(0)
+        self._machine = Machine({"StartAt": name, "States": {name: raw}}, Evaluator(lambda: float(at), dice), dice)
 
     def with_text(self, old: str, new: str) -> State:
         """The same state with another text in its expressions, as another parameter would give it."""
@@ -63,48 +54,38 @@ class State:
         assert old in written, f"{self.name} has no {old}"
         return State(self.name, json.loads(written.replace(old, new)), self._lane)
 
+    def _at(self, variables: Mapping[str, Any], given: Any = None) -> Frame:
+        return Frame(self.name, given, {**self._lane.begun, **variables}, self._lane.context(given))
+
     def chooses(self, variables: Mapping[str, Any], given: Any = None) -> Way:
         """The way of a Choice."""
-        scope = self._lane.scope(given)
-        for rule in self.raw["Choices"]:
-            if self._value(rule["Condition"], scope, variables) is True:
-                return self._way(rule, scope, variables)
-        return self._way(self.raw, scope, variables)
+        way = self._machine.begin(self._at(variables, given))
+        assert isinstance(way, Way)
+        return way
 
     def calls(self, variables: Mapping[str, Any]) -> Any:
         """The arguments of a Task's call."""
-        return self._value(self.raw["Arguments"], self._lane.scope(None), variables)
+        call = self._machine.begin(self._at(variables))
+        assert isinstance(call, Call)
+        return call.arguments
 
     def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
         """The way on with the answer of a call, or with what the branches of a Map gave."""
-        return self._way(self.raw, {**self._lane.scope(given), "result": result}, variables)
+        return self._machine.answered(self._at(variables, given), result)
 
     def maps(self, given: Any) -> Way:
         """The way of a Map whose one branch gives what it gets, also when its items cannot be evaluated."""
+        frame = self._at({}, given)
         try:
-            return self.takes(self._value(self.raw["Items"], self._lane.scope(given), {}), {}, given)
-        except JSONataError:
-            return self.fails("States.QueryEvaluationError", {}, given=given)
+            branches = self._machine.begin(frame)
+            assert isinstance(branches, Branches)
+            return self._machine.answered(frame, branches.items)
+        except StateError as error:
+            return self._machine.caught(frame, error)
 
     def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way:
         """The way on with an error that is not tried again, and that the state catches."""
-        scope = {**self._lane.scope(given), "errorOutput": {"Error": error, "Cause": cause}}
-        way = next(each for each in self.raw["Catch"] if is_named(set(each["ErrorEquals"]), error))
-        return self._way(way, scope, variables)
-
-    def _way(self, way: Mapping[str, Any], scope: Mapping[str, Any], variables: Mapping[str, Any]) -> Way:
-        assigned = self._value(way.get("Assign", {}), scope, variables)
-        output = self._value(way["Output"], scope, variables) if "Output" in way else None
-        return Way(way.get("Next") or way.get("Default") or "", assigned, output)
-
-    def _value(self, node: Any, scope: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
-        if isinstance(node, dict):
-            return {name: self._value(each, scope, variables) for name, each in node.items()}
-        if isinstance(node, list):
-            return [self._value(each, scope, variables) for each in node]
-        if isinstance(node, str) and node.startswith("{%"):
-            return self._evaluator.evaluate(node[2:-2], scope, {**self._lane.begun, **variables})
-        return node
+        return self._machine.caught(self._at(variables, given), StateError(error, cause))
 
 
 def states_of(definition: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -91,6 +91,7 @@ INWARD = (
     "oncekit.application",
     "oncekit.operation_functions",
     "oncekit.own_stack",
+    "oncekit.asl",
     "oncekit.local",
     "oncekit.promises",
     "oncekit.testing",

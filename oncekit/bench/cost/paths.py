@@ -42,11 +42,11 @@ def _paths(bench: Bench, lane: Lane) -> Iterator[tuple[str, Cost]]:
     yield f"new request of {LARGE_REQUEST_BYTES // 1000} KB, 1 KB result", bench.measure(lane, large)
     yield "duplicate while in progress", _while_in_progress(bench, lane, work(f"{lane}-busy"))
     second_later = before(lambda: _advance(bench, 1), action="invoke")  # the full lane's next lease is surely another
-    faults = fails("Unknown", action="invoke"), second_later
+    faults = fails("Lambda.Unknown", action="invoke"), second_later
     yield "second attempt succeeds", bench.measure(lane, work(f"{lane}-again"), *faults)
     yield "fails for good", bench.measure(lane, work(f"{lane}-fails", 1))
     careful = {**work(f"{lane}-crash"), "onCrash": "quarantine"}
-    yield "quarantined after a crash", bench.measure(lane, careful, fails("Unknown", action="invoke"))
+    yield "quarantined after a crash", bench.measure(lane, careful, fails("Lambda.Unknown", action="invoke"))
     if lane == FULL:
         for owners in LANES:
             yield TAKES_OVER.format(owners), _takes_over(bench, owners)
@@ -71,7 +71,7 @@ def _takes_over(bench: Bench, owners_lane: Lane) -> Cost:
         if call.service != "lambda":
             return proceed()
         # Not by StopExecution, which an Express execution does not know: AWS ends that one after 300 seconds.
-        bench.cloud.executions.find(call.execution_arn).stop(None, "Died", "")
+        bench.cloud.executions.find(call.execution_arn).stop("Died", "")
         raise ConnectionError
 
     with bench.cloud.intercept(die):

@@ -51,7 +51,7 @@ def _dies(cloud: LocalCloud, *, after: bool) -> Interceptor:
         if after:
             proceed()
         # Not by the API, which stops no Express execution: in the fast lane, AWS itself may end one.
-        cloud.executions.find(call.execution_arn).stop(None, "OwnerDied", "stopped on purpose")
+        cloud.executions.find(call.execution_arn).stop("OwnerDied", "stopped on purpose")
         raise ConnectionError("the execution is gone")
 
     return strike

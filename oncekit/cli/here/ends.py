@@ -30,7 +30,7 @@ def watching(on_end: Callable[[str, Execution], None]) -> Iterator[None]:
 
     def watch(execution: Any) -> None:
         if execution.status != "RUNNING":
-            on_end(execution.state_machine_arn, execution_of(execution))
+            on_end(execution.machine.arn, execution_of(execution))
 
     watchers.append(watch)
     try:

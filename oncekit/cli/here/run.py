@@ -91,7 +91,7 @@ def _follow(cloud: LocalCloud, arn: str, quiet: bool) -> Execution:
 def _handed_over(cloud: LocalCloud) -> list[str]:
     """The executions that the fast lane has started in the full lane, oldest first."""
     started = cloud.executions.of(cloud.once.outputs[MACHINES[FULL]])
-    return [each.exec_arn for each in started if each.name.startswith(HANDED_OVER)]
+    return [each.arn for each in started if each.name.startswith(HANDED_OVER)]
 
 
 def _effects(cloud: LocalCloud) -> dict[str, Any]:

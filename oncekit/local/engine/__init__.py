@@ -1,24 +1,17 @@
-"""moto's Step Functions interpreter, patched to behave as AWS does.
+"""Step Functions of the local cloud: executions on `oncekit.asl`, with what they are handed.
 
-Each module changes one thing and says what AWS does; `install` makes all changes, and undoes them at the end.
+    executions.py    state machines; starts, stops, redrives
+    runs.py          an execution from its start to its end
+    integrations.py  names and shapes of parameters, responses and errors of a Task's call
+    service_calls.py the one place that every service call goes through, with interceptors
+    views.py         answers about executions, which may be outdated
+    repeats.py       Express executions that run more than once
+    api.py           the API of Step Functions
 
-    values.py              JSON values as the JSONata engine wants them
-    javascript.py          numbers, strings and regular expressions as JavaScript has them
-    jsonata_functions.py   functions of Step Functions, and corrections of those that the engine has
-    expression.py          JSONata 2.0.6 with bindings
-    jsonata.py             expressions in the interpreter
-    service_calls.py       the one place that every service call goes through, with interceptors
-    services.py            names and shapes of parameters, responses and errors
-    states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
-    limits.py              256 KiB
-    timing.py              waits and timestamps from a clock
-    maps.py                Map
-    runs.py, history.py    an execution from its start to its end; its events
-    executions.py          starts, stops, redrives
-    views.py               answers about executions, which may be outdated
-    repeats.py             Express executions that run more than once
-    programs.py            definitions parsed once
-    dynamodb.py            atomic writes, tokens of transactions, conditions on what is not there
+and two things that moto has otherwise than AWS:
+
+    dynamodb.py      atomic writes, tokens of transactions, conditions on what is not there
+    timing.py        timestamps of objects from a clock
 """
 
 from __future__ import annotations
@@ -28,15 +21,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+from oncekit.local.clock import Clock
+from oncekit.local.engine.executions import Executions
+from oncekit.local.engine.repeats import Repeats
+from oncekit.local.engine.service_calls import ServiceCalls
 from oncekit.local.patching import replaced
-
-if TYPE_CHECKING:
-    from oncekit.local.clock import Clock
-    from oncekit.local.engine.repeats import Repeats
-    from oncekit.local.engine.service_calls import ServiceCalls
 
 PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
 
@@ -56,54 +46,25 @@ def check_pins() -> None:
 
 @contextmanager
 def install(
-    clock: Clock,
-    service_calls: ServiceCalls,
-    repeats: Repeats,
-    dice: random.Random | None = None,
-    kept_in: Path | None = None,
-) -> Iterator[None]:
-    """Patch the interpreter while the context is open; one at a time in a process.
+    clock: Clock, service_calls: ServiceCalls, repeats: Repeats, dice: random.Random | None = None
+) -> Iterator[Executions]:
+    """The executions of a cloud, while the context is open; one at a time in a process.
 
     `dice` is behind the jitter of retries, $random and $uuid; seeded by default, so that a run can be repeated.
-    `kept_in` is a folder for parsed definitions.
     """
     check_pins()
-    from oncekit.local.engine import (
-        dynamodb,
-        executions,
-        history,
-        jsonata,
-        limits,
-        maps,
-        programs,
-        runs,
-        services,
-        states,
-        tasks,
-        timing,
-    )
-    from oncekit.local.engine.expression import strict_syntax
+    from oncekit.asl.expression import strict_syntax
+    from oncekit.local.engine import dynamodb, runs, timing
 
     chance = dice or random.Random(0)  # noqa: S311 jitter, no secret
+    executions = Executions(clock, service_calls, repeats, chance)
     with (
         _deep_recursion(runs.RECURSION_LIMIT),
         strict_syntax(),
-        executions.patch(clock, repeats),
-        replaced(
-            *limits.changes(),
-            *jsonata.changes(clock, chance),
-            *states.changes(),
-            *services.changes(service_calls),
-            *tasks.changes(service_calls, chance),
-            *maps.changes(),
-            *timing.changes(clock),
-            *history.changes(clock),
-            *runs.changes(),
-            *programs.changes(kept_in),
-            *dynamodb.changes(),
-        ),
+        executions.noted(),
+        replaced(*timing.changes(clock), *dynamodb.changes()),
     ):
-        yield
+        yield executions
 
 
 @contextmanager

@@ -15,39 +15,34 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType
-from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEventException
-from moto.stepfunctions.parser.asl.component.eval_component import EvalComponent
-from moto.stepfunctions.parser.asl.eval.environment import Environment
-from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
-
+from oncekit.asl import running
+from oncekit.asl.errors import RUNTIME, StateError
+from oncekit.asl.history import History
+from oncekit.asl.running import WHOLE, Abandoned, TimedOut
+from oncekit.asl.sizes import MAX_EVENTS, text_of
+from oncekit.asl.states import Call, Frame, Machine
 from oncekit.local.clock import Clock
-from oncekit.local.engine.history import Abandoned, record
-from oncekit.local.engine.limits import text_of
-from oncekit.local.patching import Change
+from oncekit.local.engine.integrations import perform
+from oncekit.local.engine.live import ABORTED, FAILED, SUCCEEDED, TIMED_OUT, LiveExecution
+from oncekit.local.engine.service_calls import ServiceCalls, Where
 
 # The canonical form of a payload 300 deep, in frames of Python; what calls into C and back needs the larger stack.
 RECURSION_LIMIT = 20_000
 STACK_BYTES = 16 * 1024 * 1024
 _stack_size = threading.Lock()
 
-Details = Mapping[str, Any]
-FINAL_EVENTS: Mapping[ExecutionStatus, tuple[HistoryEventType, str]] = {
-    ExecutionStatus.SUCCEEDED: (HistoryEventType.ExecutionSucceeded, "executionSucceededEventDetails"),
-    ExecutionStatus.FAILED: (HistoryEventType.ExecutionFailed, "executionFailedEventDetails"),
-    ExecutionStatus.ABORTED: (HistoryEventType.ExecutionAborted, "executionAbortedEventDetails"),
-    ExecutionStatus.TIMED_OUT: (HistoryEventType.ExecutionTimedOut, "executionTimedOutEventDetails"),
-}
-
-
-class TimedOut(BaseException):
-    """The machine's TimeoutSeconds are over. Not an Exception, since no state may handle it."""
-
+_LAST = {SUCCEEDED: "Succeeded", FAILED: "Failed", ABORTED: "Aborted", TIMED_OUT: "TimedOut"}
 
 ended = threading.Condition()
 """Is told of the end of each execution, so that a thread can wait for one without polling."""
 watchers: list[Callable[[Any], None]] = []
 """Called with an execution that began to run, also by a redrive, or ended; quick, and before time can go on."""
+borders: list[Callable[[str, Frame, Any], None]] = []
+"""Called with `enter` or `leave`, the frame and the execution, in its thread, when a state begins or has been left."""
+
+
+class TooManyEvents(BaseException):
+    """The history is full. Not an Exception, since no state may handle it."""
 
 
 def start_thread(work: Callable[[], None], name: str) -> threading.Thread:
@@ -72,18 +67,35 @@ class Checkpoint:
 
 
 class Run:
-    """One run of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
+    """One run of an execution: what its machine is handed. `limit` is the machine's TimeoutSeconds."""
 
-    def __init__(self, execution: Any, env: Any, clock: Clock, limit: float | None) -> None:
+    def __init__(
+        self,
+        execution: LiveExecution,
+        machine: Machine,
+        frame: Frame,
+        history: History,
+        clock: Clock,
+        limit: float | None,
+        calls: ServiceCalls,
+    ) -> None:
         self.execution = execution
-        self.env = env
+        self.history = history
         self.clock = clock
         self.deadline = math.inf if limit is None else clock.now() + limit
         self.over = False
-        self.checkpoint: Checkpoint | None = None
+        self.checkpoint = Checkpoint(frame.state, frame.input, frame.variables)
+        self._machine = machine
+        self._frame = frame
+        self._calls = calls
         self._lock = threading.Lock()
         self._waiting: list[threading.Event] = []
         self._done = threading.Event()
+
+    @property
+    def variables(self) -> Mapping[str, Any]:
+        """Those that its present state reads."""
+        return self._frame.variables
 
     def check(self) -> None:
         """Raises Abandoned when the execution is over, TimedOut when its time is.
@@ -94,16 +106,6 @@ class Run:
             raise Abandoned
         left = self.deadline - self.clock.now()
         if left <= 0 and self.clock.real_seconds(left) is not None:
-            raise TimedOut
-
-    def pause(self, seconds: float, wanted: Callable[[], bool]) -> None:
-        """Wait on the clock, at most until the deadline. Raises Abandoned or TimedOut when that comes first."""
-        left = self.deadline - self.clock.now()
-        if seconds > 0:
-            self.clock.sleep(min(seconds, left), lambda: not self.over and wanted())
-        if self.over:
-            raise Abandoned
-        if seconds >= left:
             raise TimedOut
 
     @contextmanager
@@ -119,18 +121,85 @@ class Run:
             with self._lock:
                 self._waiting.remove(event)
 
-    def end(self, status: ExecutionStatus, details: Details) -> bool:
+    # ---- what a machine is handed ----
+
+    def call(self, frame: Frame, call: Call) -> Any:
+        attempt = frame.context["State"]["RetryCount"]
+        timeout = math.inf if call.timeout is None else call.timeout
+        return perform(self._calls, Where(self, frame.state, attempt, timeout), call)
+
+    def pause(self, seconds: float) -> None:
+        """Wait on the clock, at most until the deadline. Raises Abandoned or TimedOut when that comes first."""
+        left = self.deadline - self.clock.now()
+        if seconds > 0:
+            self.clock.sleep(min(seconds, left), lambda: not self.over)
+        if self.over:
+            raise Abandoned
+        if seconds >= left:
+            raise TimedOut
+
+    def record(
+        self, kind: str, details: Mapping[str, Any], *, after: int | None = None, is_followed: bool = True
+    ) -> int:
+        with self._lock:
+            if self.over:
+                raise Abandoned
+            if len(self.history.events) == MAX_EVENTS - 1 and self.execution.machine.type != "EXPRESS":
+                raise TooManyEvents
+            return self.history.add(kind, details, after=after, is_followed=is_followed)
+
+    @property
+    def last_event(self) -> int:
+        return self.history.last
+
+    def entered(self, _machine: Machine, frame: Frame) -> None:
+        """A redrive goes on from here; of a Map from its beginning."""
+        if frame is self._frame:
+            self.checkpoint = Checkpoint(frame.state, frame.input, frame.variables)
+        self._tell("enter", frame)
+
+    def left(self, _machine: Machine, frame: Frame) -> None:
+        self._tell("leave", frame)
+        self.check()
+
+    def _tell(self, place: str, frame: Frame) -> None:
+        for border in borders:
+            border(place, frame, self.execution)
+
+    # ---- its life ----
+
+    def begin(self) -> None:
+        """From now on the execution runs, and may be stopped; `go` does its work."""
+        self.clock.enter()
+        self._tell_watchers()
+
+    def go(self) -> None:
+        """Work in a thread of its own."""
+
+        def work() -> None:
+            try:
+                self._live()
+            finally:
+                self._done.set()
+
+        start_thread(work, self.execution.name)
+
+    def join(self, timeout: float) -> None:
+        """Wait until nothing more is done in the name of the execution: a call may go on beyond its end."""
+        self._done.wait(timeout)
+
+    def end(self, status: str, details: Mapping[str, Any], output: Any = None) -> bool:
         """End the execution, unless it has ended already; returns whether this call ended it."""
         execution = self.execution
         with self._lock:
             if self.over:
                 return False
             self.over = True
-            kind, field = FINAL_EVENTS[status]
-            record(self.env, kind, EventDetails({field: details}), last=True)  # type: ignore[misc]  # by status
+            self.history.add(f"Execution{_LAST[status]}", details)
             execution.error, execution.cause = details.get("error"), details.get("cause")
+            execution.output = output
             execution.stop_date = instant(self.clock)
-            execution.exec_status = status
+            execution.status = status
             for event in self._waiting:
                 event.set()
         self._tell_watchers()
@@ -144,80 +213,25 @@ class Run:
         for watcher in watchers:
             watcher(self.execution)
 
-    def begin(self) -> None:
-        """From now on the execution runs, and may be stopped; `go` does its work."""
-        self.clock.enter()
-        self._tell_watchers()
-
-    def go(self, program: Any) -> None:
-        """Work in a thread of its own, from the state that the environment has next."""
-
-        def work() -> None:
-            try:
-                self._live(program)
-            finally:
-                self._done.set()
-
-        start_thread(work, self.execution.name)
-
-    def join(self, timeout: float) -> None:
-        """Wait until nothing more is done in the name of the execution: a call may go on beyond its end."""
-        self._done.wait(timeout)
-
-    def _live(self, program: Any) -> None:
-        env = self.env
+    def _live(self) -> None:
         try:
-            while env.is_running():
-                program._get_state(env.next_state_name).eval(env)
-                env.stack.clear()
-                env.heap.clear()
-                self.check()
+            output = running.run(self._machine, self._frame, self)
+            self.check()
         except Abandoned:
             pass
         except TimedOut:
-            env.set_timed_out()
-            self.end(ExecutionStatus.TIMED_OUT, {})
-        except FailureEventException as failure:
-            self._fail(failure.get_execution_failed_event_details() or {})
+            self.end(TIMED_OUT, {})
+        except TooManyEvents:
+            told = f"The execution reached the maximum number of history events ({MAX_EVENTS})."
+            self.end(FAILED, StateError(RUNTIME, told).details)
+        except StateError as error:
+            self.end(FAILED, error.details)
         except Exception as error:  # a fault of the interpreter; AWS calls it States.Runtime
-            self._fail({"error": "States.Runtime", "cause": f"{type(error).__name__}({error})"})
+            self.end(FAILED, StateError(RUNTIME, f"{type(error).__name__}({error})").details)
         else:
-            output = env.states._states_data["input"]
-            self.execution.output = output
-            details = {"output": text_of(output), "outputDetails": {"truncated": False}}
-            self.end(ExecutionStatus.SUCCEEDED, details)
-
-    def _fail(self, details: Details) -> None:
-        self.env.set_error(error=details)
-        self.end(ExecutionStatus.FAILED, details)
+            self.end(SUCCEEDED, {"output": text_of(output), "outputDetails": WHOLE}, output)
 
 
 def instant(clock: Clock) -> datetime.datetime:
     """The current time of the clock."""
     return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC)
-
-
-def changes() -> list[Change]:
-    inner_frame = Environment.as_inner_frame_of.__func__  # type: ignore[attr-defined]  # a class method
-
-    def as_inner_frame_of(cls: Any, env: Any, *args: Any, **kwargs: Any) -> Any:
-        frame = inner_frame(cls, env, *args, **kwargs)
-        frame.run = env.run
-        return frame
-
-    def eval_component(self: Any, env: Any) -> None:
-        """Without moto's log of every failure that a state handles."""
-        if env.is_running():
-            field = self._field_name()
-            if field is not None:
-                env.next_field_name = field
-            self._eval_body(env)
-
-    def program_state(self: Any) -> Any:
-        return self._program_state
-
-    return [
-        (Environment, "as_inner_frame_of", classmethod(as_inner_frame_of)),
-        (Environment, "program_state", program_state),
-        (EvalComponent, "eval", eval_component),
-    ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
 from botocore.client import BaseClient
@@ -18,7 +18,8 @@ from oncekit.local.account import REGION
 from oncekit.local.permissions import Caller, Permissions
 
 if TYPE_CHECKING:
-    from oncekit.local.engine.runs import Run
+    from oncekit.local.clock import Clock
+    from oncekit.local.engine.live import LiveExecution
     from oncekit.local.lambda_runtime import LambdaRuntime
 
 
@@ -41,6 +42,18 @@ class BrokenState(Exception):
 Interceptor = Callable[[Call, Callable[[], dict[str, Any]]], dict[str, Any]]
 
 
+class Run(Protocol):
+    """What a call asks of the run that it belongs to: runs.py."""
+
+    execution: LiveExecution
+    clock: Clock
+    deadline: float
+
+    def check(self) -> None: ...
+
+    def waking(self, event: threading.Event) -> AbstractContextManager[None]: ...
+
+
 @dataclass(frozen=True)
 class Where:
     """The caller: a state of a run, its attempt, and how many real seconds it waits."""
@@ -52,7 +65,7 @@ class Where:
 
 
 class ServiceCalls:
-    """Cached clients, and the interceptors that stand between the interpreter and them.
+    """Cached clients, and the interceptors that stand between executions and them.
 
     An interceptor gets the call and `proceed`. Raising before `proceed` means the call never arrived, raising after it
     means that its answer was lost, and returning something else is a lie. A TimeoutError is the state's own timeout, a
@@ -67,17 +80,12 @@ class ServiceCalls:
         self._clients: dict[str, BaseClient] = {}
         self._lock = threading.Lock()
         self._interceptors: list[Interceptor] = []
-        self._thread = threading.local()
-
-    def client(self, service: str) -> Any:
-        """A client whose methods all go through the interceptors."""
-        return _Guarded(self, service)
 
     def direct(self, service: str) -> Any:
         """The client itself, for tests and tools that are not the interpreter."""
         with self._lock:
             if service not in self._clients:
-                self._clients[service] = boto3.client(
+                client = boto3.client(
                     service,  # type: ignore[call-overload]  # the service is data here
                     region_name=REGION,
                     aws_access_key_id=self._key.id,
@@ -91,6 +99,7 @@ class ServiceCalls:
                         inject_host_prefix=False,
                     ),
                 )
+                self._clients[service] = client
             return self._clients[service]
 
     def make(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -112,14 +121,9 @@ class ServiceCalls:
     def reset(self) -> None:
         self._interceptors = []
 
-    def at(self, where: Where) -> None:
-        """From now on the calls of this thread come from this caller."""
-        self._thread.where = where
-
-    def call(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    def call(self, where: Where, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
         """Make a call through the interceptors. Raises Abandoned when the execution is over, before it or after it."""
-        where: Where = self._thread.where
-        call = Call(where.state, service, action, parameters, where.run.execution.exec_arn, where.attempt)
+        call = Call(where.state, service, action, parameters, where.run.execution.arn, where.attempt)
 
         def make() -> dict[str, Any]:
             self._ask(where, service, action, parameters)
@@ -174,18 +178,3 @@ def _patience(where: Where) -> float:
 
 def _around(interceptor: Interceptor, call: Call, make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
     return lambda: interceptor(call, make)
-
-
-class _Guarded:
-    """Takes the place of a boto3 client in the interpreter."""
-
-    def __init__(self, service_calls: ServiceCalls, service: str) -> None:
-        self._service_calls = service_calls
-        self._service = service
-
-    @property
-    def meta(self) -> Any:
-        return self._service_calls.direct(self._service).meta
-
-    def __getattr__(self, action: str) -> Callable[..., dict[str, Any]]:
-        return lambda **parameters: self._service_calls.call(self._service, action, parameters)

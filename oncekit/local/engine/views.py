@@ -11,13 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from moto.stepfunctions.parser.api import ExecutionStatus
-
-from oncekit.local.engine.limits import text_of
+from oncekit.asl.sizes import text_of
 
 Description = Mapping[str, Any]
 
-DEAD = (ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT)
 _thread = threading.local()
 
 
@@ -32,14 +29,14 @@ def behind(age: float) -> Iterator[None]:
         _thread.age = before
 
 
-def note(execution: Any, now: float, description: Description) -> None:
+def note(execution: Any, now: float) -> None:
     """Keep the current answer, for later outdated answers."""
-    vars(execution).setdefault("told", []).append((now, description))
+    execution.told.append((now, description(execution)))
 
 
 def seen(execution: Any, now: float) -> Description | None:
     """The answer about an execution to this thread; None if it did not exist yet."""
-    told: list[tuple[float, Description]] = list(vars(execution).get("told", ()))
+    told: list[tuple[float, Description]] = list(execution.told)
     age = float(getattr(_thread, "age", 0.0))
     known = [description for since, description in told if since <= now - age] if age else [told[-1][1]]
     return known[-1] if known else None
@@ -48,19 +45,19 @@ def seen(execution: Any, now: float) -> Description | None:
 def description(execution: Any) -> dict[str, Any]:
     """DescribeExecution's answer."""
     answer = {
-        "executionArn": execution.exec_arn,
-        "stateMachineArn": execution.state_machine_arn,
+        "executionArn": execution.arn,
+        "stateMachineArn": execution.machine.arn,
         "name": execution.name,
         "status": execution.status,
         "startDate": execution.start_date,
         "stopDate": execution.stop_date,
         "redriveCount": execution.redrive_count,
         "redriveDate": execution.redrive_date,
-        "input": execution.execution_input,
+        "input": execution.text,
         "inputDetails": {"included": True},
         "error": execution.error,
         "cause": execution.cause,
     }
-    if execution.exec_status == ExecutionStatus.SUCCEEDED:
+    if execution.status == "SUCCEEDED":
         answer |= {"output": text_of(execution.output), "outputDetails": {"included": True}}
     return {key: value for key, value in answer.items() if value is not None}

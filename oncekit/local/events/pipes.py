@@ -25,9 +25,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from oncekit.asl.sizes import text_of
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
-from oncekit.local.engine.limits import text_of
 from oncekit.local.events import queues
 from oncekit.local.events.attempts import RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Refusal

@@ -10,9 +10,9 @@ import copy
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from oncekit.asl.sizes import text_of
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
-from oncekit.local.engine.limits import text_of
 from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Event, Refusal, iso
 from oncekit.local.events.patterns import NotJudged, check, matches

@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from oncekit.local.engine.limits import text_of
+from oncekit.asl.sizes import text_of
 from oncekit.local.events.deliveries import Event, Refusal
 
 MISSING = object()

@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.local.clock import VirtualClock
-from oncekit.local.engine.expression import Evaluator
-from oncekit.local.engine.limits import is_named
-from oncekit.local.engine.values import JSONataError
+from oncekit.asl import states
+from oncekit.asl.errors import StateError, is_named
+from oncekit.asl.expression import Evaluator
 
 NOW = 1_767_225_600
 
@@ -39,7 +38,7 @@ class _Dice(random.Random):
 
 
 _DICE = _Dice(0)
-_EVALUATOR = Evaluator(VirtualClock(float(NOW)), _DICE)
+_EVALUATOR = Evaluator(lambda: float(NOW), _DICE)
 _PATH = re.compile(r"\$(\w+)(?:\.(\w+))?")
 _INPUT = "states.input"
 
@@ -77,8 +76,9 @@ class Machine:
 
     def __init__(self, definition: Mapping[str, Any]) -> None:
         self.states: dict[str, Any] = definition["States"]
-        self._start: str = definition["StartAt"]
         self._live = _liveness(self.states)
+        wanted = {name: _with_what_is_read(state, self._live) for name, state in self.states.items()}
+        self._steps = states.Machine({**definition, "States": wanted}, _EVALUATOR, _DICE)
         self.enter: Callable[..., Next] = functools.cache(self._enter)
         self.call: Callable[[str, str, str, str], str] = functools.cache(self._call)
         self.succeed: Callable[[str, str, str, str, str], Next] = functools.cache(self._succeed)
@@ -102,91 +102,92 @@ class Machine:
     def _enter(self, me: str, execution_input: str, around: str = "{}") -> Next:
         """The first call of an execution, or of a branch that has variables `around` it; both are JSON text."""
         known = {_INPUT: json.loads(execution_input), **json.loads(around)}
-        return self._settle(self._start, known, me, execution_input)
+        return self._settle(self._steps.start_at, known, me, execution_input)
 
     def _call(self, position: str, variables: str, me: str, execution_input: str) -> str:
         """The Task's arguments as JSON."""
-        known = json.loads(variables)
-        scope = _scope(known, me, execution_input)
-        return json.dumps(self._value(self.states[position].get("Arguments", {}), scope, known), sort_keys=True)
+        call = self._steps.begin(_frame(position, json.loads(variables), me, execution_input))
+        assert isinstance(call, states.Call)
+        return json.dumps(call.arguments, sort_keys=True)
 
     def _succeed(self, position: str, variables: str, me: str, execution_input: str, result: str) -> Next:
         """What follows a call that was answered with `result`, as JSON. Raises Uncaught."""
         known = json.loads(variables)
-        scope = _scope(known, me, execution_input) | {"result": json.loads(result)}
-        try:
-            return self._leave(position, self.states[position], known, scope, me, execution_input)
-        except JSONataError as error:
-            return self._fail(position, variables, me, execution_input, "States.QueryEvaluationError", str(error))
+        frame = _frame(position, known, me, execution_input)
+        return self._caught(frame, lambda: self._steps.answered(frame, json.loads(result)), known, me, execution_input)
 
     def _fail(self, position: str, variables: str, me: str, execution_input: str, error: str, cause: str) -> Next:
         """What follows a call that failed and is not tried again. Raises Uncaught."""
         known = json.loads(variables)
-        scope = _scope(known, me, execution_input) | {"errorOutput": {"Error": error, "Cause": cause}}
-        for catcher in self.states[position].get("Catch", ()):
-            if is_named(set(catcher["ErrorEquals"]), error):
-                return self._leave(position, catcher, known, scope, me, execution_input)
-        raise Uncaught(f"{position}: {error}")
+        frame = _frame(position, known, me, execution_input)
 
-    def _leave(
-        self,
-        position: str,
-        way: Mapping[str, Any],
-        known: dict[str, Any],
-        scope: dict[str, Any],
-        me: str,
-        execution_input: str,
+        def fails() -> states.Way:
+            raise StateError(error, cause)
+
+        return self._caught(frame, fails, known, me, execution_input)
+
+    def _caught(
+        self, frame: states.Frame, step: Callable[[], states.Way], known: dict[str, Any], me: str, execution_input: str
     ) -> Next:
-        """On by a state, a choice's rule or a catcher: its assignments, then the state it names."""
-        output = self._value(way["Output"], scope, known) if "Output" in way else None
-        if way.get("End"):
-            return End(position, output=output)
-        target: str = way.get("Next") or way["Default"]
-        wanted = self._live[target]
-        assigned: dict[str, Any] = {_INPUT: output} if "Output" in way else {}
-        for name, source in way.get("Assign", {}).items():
-            if (read := _wanted(name, source, wanted)) is not None:
-                assigned[name] = self._value(read, scope, known)
-        return self._settle(target, known | assigned, me, execution_input)
+        """The way of a step, or of what catches its error."""
+        try:
+            try:
+                way = step()
+            except StateError as error:
+                way = self._steps.caught(frame, error)
+        except StateError as error:
+            raise Uncaught(f"{frame.state}: {error.error}") from error
+        return self._leave(frame.state, way, known, me, execution_input)
+
+    def _leave(self, position: str, way: states.Way, known: dict[str, Any], me: str, execution_input: str) -> Next:
+        if way.to is None:
+            return End(position, output=way.output)
+        return self._settle(way.to, {**known, **way.assigned, _INPUT: way.output}, me, execution_input)
 
     def _settle(self, state: str, known: dict[str, Any], me: str, execution_input: str) -> Next:
         """From entering a state to the next call or an end. A Wait takes no time here; its end is a move of others."""
-        definition = self.states[state]
         known = _kept(known, self._live[state])
-        scope = _scope(known, me, execution_input)
-        match definition["Type"]:
-            case "Task":
-                return At(state, json.dumps(known, sort_keys=True))
-            case "Succeed":
-                return End(state, output=self._value(definition.get("Output"), scope, known))
-            case "Fail":
-                return End(state, error=str(self._value(definition["Error"], scope, known)))
-            case "Choice":
-                for rule in definition["Choices"]:
-                    if self._value(rule["Condition"], scope, known) is True:
-                        return self._leave(state, rule, known, scope, me, execution_input)
-            case "Map":  # ReadRequest, which has each item as it is
-                scope |= {"result": self._value(definition["Items"], scope, known)}
-        return self._leave(state, definition, known, scope, me, execution_input)
-
-    def _value(self, node: Any, scope: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-        if isinstance(node, dict):
-            return {name: self._value(each, scope, known) for name, each in node.items()}
-        if isinstance(node, list):
-            return [self._value(each, scope, known) for each in node]
-        if isinstance(node, str) and node.startswith("{%"):
-            return _EVALUATOR.evaluate(node[2:-2], scope, known)
-        return node
+        frame = _frame(state, known, me, execution_input)
+        kind = self._steps.type_of(state)
+        if kind == "Task":
+            return At(state, json.dumps(known, sort_keys=True))
+        if kind == "Fail":
+            return End(state, error=_error(self._steps, frame))
+        if kind == "Wait":
+            return self._leave(state, self._steps.waited(frame), known, me, execution_input)
+        way = self._steps.begin(frame)
+        if isinstance(way, states.Branches):  # ReadRequest, which has each item as it is
+            way = self._steps.answered(frame, way.items)
+        assert isinstance(way, states.Way)
+        return self._leave(state, way, known, me, execution_input)
 
 
-def _scope(known: Mapping[str, Any], me: str, execution_input: str) -> dict[str, Any]:
+def _error(machine: states.Machine, frame: states.Frame) -> str | None:
+    try:
+        machine.begin(frame)
+    except StateError as error:
+        return error.error
+    raise AssertionError(f"{frame.state} fails nothing")
+
+
+def _frame(state: str, known: Mapping[str, Any], me: str, execution_input: str) -> states.Frame:
     arn, name, start, run = (*me.split(" "), "", "", "")[:4]
     _DICE.run = int(run or 0)
     execution = {"Id": arn, "Name": name, "Input": json.loads(execution_input), "StartTime": start or iso(NOW)}
-    scope: dict[str, Any] = {"context": {"Execution": execution}}
-    if _INPUT in known:
-        scope["input"] = known[_INPUT]
-    return scope
+    variables = {name: value for name, value in known.items() if name != _INPUT}
+    return states.Frame(state, known.get(_INPUT), variables, {"Execution": execution})
+
+
+def _with_what_is_read(state: Mapping[str, Any], live: Mapping[str, frozenset[str]]) -> dict[str, Any]:
+    """A state whose ways assign only what is read later: the others may be made of variables that were forgotten."""
+
+    def way(each: Mapping[str, Any]) -> dict[str, Any]:
+        after = live.get(each.get("Next") or each.get("Default") or "", frozenset())
+        wanted = {name: _wanted(name, source, after) for name, source in each.get("Assign", {}).items()}
+        return {**each, "Assign": {name: source for name, source in wanted.items() if source is not None}}
+
+    parts = {name: [way(each) for each in state[name]] for name in ("Catch", "Choices") if name in state}
+    return {**way(state), **parts}
 
 
 def _members(name: str, paths: frozenset[str]) -> set[str]:

@@ -10,9 +10,8 @@ from typing import Any, NoReturn
 
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from oncekit.asl.running import Abandoned, TimedOut
 from oncekit.local.client_errors import client_error
-from oncekit.local.engine.history import Abandoned
-from oncekit.local.engine.runs import TimedOut
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.events import Delivery
 from oncekit.local.faults import Proceed

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from oncekit.asl.running import Abandoned
 from oncekit.local.boundaries import Boundary
 from oncekit.local.client_errors import throttled
-from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import Proceed
 from oncekit.promises.owners import is_fast

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from oncekit.asl.running import Abandoned
 from oncekit.local.boundaries import Boundary
 from oncekit.local.client_errors import throttled
-from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import Proceed
 from oncekit.proof.simulation.faults import LONG, WRITES, Faults, label_of_call, lost, refusal

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moto.stepfunctions.parser.api import ExecutionStatus
-
 from oncekit.local import LocalCloud
 from oncekit.local.boundaries import Boundary, boundaries
+from oncekit.local.engine.live import ABORTED, TIMED_OUT
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.engine.views import behind
 from oncekit.local.events import Delivery
@@ -265,9 +264,9 @@ class Express:
     def kill(self, latest: Any) -> None:
         """The run that this task is at work on; `latest` if it is at work on none with that ARN."""
         mine = self._at_work.get(self._scheduler.current.number)
-        execution = mine if mine is not None and mine.exec_arn == latest.exec_arn else latest
+        execution = mine if mine is not None and mine.arn == latest.arn else latest
         details = {"error": "Killed", "cause": "by the proof"}
-        execution.exec_worker.env.run.end(ExecutionStatus.ABORTED, details)
+        execution.run.end(ABORTED, details)
 
     def entered(self, execution: Any) -> None:
         """Call it whenever a state begins, in the task of the execution."""
@@ -275,7 +274,7 @@ class Express:
         if self._at_work.get(number) is execution:
             return
         self._at_work[number] = execution
-        run = execution.exec_worker.env.run
-        if execution.sm_type == "EXPRESS" and run.deadline != math.inf and not getattr(run, "is_timed", False):
+        run = execution.run
+        if execution.machine.type == "EXPRESS" and run.deadline != math.inf and not getattr(run, "is_timed", False):
             run.is_timed = True
-            self._scheduler.at(run.deadline, lambda: run.end(ExecutionStatus.TIMED_OUT, {}))
+            self._scheduler.at(run.deadline, lambda: run.end(TIMED_OUT, {}))

@@ -51,7 +51,7 @@ class Seen:
 def deaths(cloud: LocalCloud) -> Iterator[tuple[str, str]]:
     executions = cloud.executions
     for each in [each for machine in executions.machines for each in executions.of(machine.arn)]:
-        for last, event in pairwise(executions.describe(each.exec_arn).events):
+        for last, event in pairwise(executions.describe(each.arn).events):
             if event["type"] == "ExecutionAborted":
                 told = last.get("stateEnteredEventDetails") or last.get("stateExitedEventDetails") or {}
                 yield re.sub("^(Task|Choice)", "", last["type"]), told.get("name", "")

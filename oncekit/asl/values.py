@@ -8,7 +8,7 @@ from typing import Any
 
 from jsonata.utils import Utils
 
-from oncekit.local.engine.javascript import EXACT_INTEGER, TakenForFunction, is_function
+from oncekit.asl.javascript import EXACT_INTEGER, TakenForFunction, is_function
 
 
 class JSONataError(Exception):
@@ -49,7 +49,7 @@ def unbound(value: Any) -> Any:
     Raises JSONataError for a function or an infinity.
     """
     if is_function(value):
-        raise JSONataError("returned an unsupported result type: a function")
+        raise JSONataError("returned an unsupported result type.")
     return _plain(value)
 
 
@@ -74,5 +74,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, TakenForFunction):
         return value.value
     if is_function(value):
-        raise JSONataError("returned an unsupported result type: a function")
+        raise JSONataError("returned an unsupported result type.")
     raise JSONataError(f"returned an unsupported result type: {kind.__name__}")

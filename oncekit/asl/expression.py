@@ -6,11 +6,10 @@ evaluation in itself, so every thread has its own.
 
 from __future__ import annotations
 
-import datetime
 import functools
 import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,14 +20,12 @@ from jsonata.signature import Signature
 from jsonata.tokenizer import Tokenizer
 from jsonata.utils import Utils
 
-from oncekit.local.clock import Clock
-from oncekit.local.engine.javascript import Pattern, TakenForFunction
-from oncekit.local.engine.jsonata_functions import Function, functions, string
-from oncekit.local.engine.values import JSONataError, bound, unbound
-from oncekit.local.patching import replaced
+from oncekit.asl.functions import Function, functions, string
+from oncekit.asl.history import iso
+from oncekit.asl.javascript import Pattern, TakenForFunction
+from oncekit.asl.values import JSONataError, bound, unbound
 
 _LATER_OPERATORS = ("??", "?:")
-_OPTIONAL = ("result", "errorOutput")
 
 
 class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
@@ -85,14 +82,18 @@ class _Parsed:
         return Evaluator.compiled(source)
 
 
+Scope = Mapping[str, Any]
+"""What the expressions of a state can read, as the engine wants it."""
+
+
 class Evaluator:
     """Compiles each expression once and evaluates it as a state does: with $states and variables, plain JSON values.
 
-    `dice` is behind $random and $uuid.
+    `now` gives the time in epoch seconds; `dice` are behind $random and $uuid.
     """
 
-    def __init__(self, clock: Clock, dice: random.Random) -> None:
-        self._clock = clock
+    def __init__(self, now: Callable[[], float], dice: random.Random) -> None:
+        self.now = now
         self._base = Jsonata.Frame(Jsonata.static_frame)
         for name, function in functions(dice).items():
             self._base.bind(name, function)
@@ -102,15 +103,18 @@ class Evaluator:
     def compiled(source: str) -> Any:
         return _compiled(source, Tokenizer.create)
 
+    def scope(self, states: Mapping[str, Any], variables: Mapping[str, Any]) -> Scope:
+        """For `value`: $states has these members, and no others; `$states.result` without a result is undefined."""
+        return {name: bound(value) for name, value in (*variables.items(), ("states", states))}
+
     def evaluate(self, source: str, states: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
+        """The value of one expression. Raises JSONataError as `value` does."""
+        return self.value(source, self.scope(states, variables))
+
+    def value(self, source: str, scope: Scope) -> Any:
         """The value of `source`. Raises JSONataError when it fails, gives nothing, or gives a function."""
-        bindings = {name: bound(value) for name, value in variables.items()}
-        # A result or an error that is not there is undefined, not null.
-        bindings["states"] = {
-            name: bound(value) for name, value in states.items() if value is not None or name not in _OPTIONAL
-        }
         try:
-            result = self._evaluate(source, bindings)
+            result = self._evaluate(source, scope)
         except JSONataError:
             raise
         except JException as error:
@@ -120,15 +124,15 @@ class Evaluator:
         except Exception as error:  # the engine raises what Python raises inside it; on AWS each is an evaluation error
             raise JSONataError(f"threw an error during evaluation. {type(error).__name__}: {error}") from error
         if result is None:
-            raise JSONataError("returned nothing (undefined)")
+            raise JSONataError("returned nothing (undefined).")
         return unbound(result)
 
-    def _evaluate(self, source: str, bindings: Mapping[str, Any]) -> Any:
+    def _evaluate(self, source: str, scope: Scope) -> Any:
         interpreter = getattr(self._threads, "interpreter", None)
         if interpreter is None:
             interpreter = self._threads.interpreter = Interpreter(self._base)
         frame = Jsonata.Frame(self._base)
-        frame.bindings.update(bindings)
+        frame.bindings.update(scope)
         if "$now" in source or "$millis" in source:
             self._bind_time(frame)
         interpreter.environment = frame
@@ -137,7 +141,7 @@ class Evaluator:
 
     def _bind_time(self, frame: Any) -> None:
         """One instant for the whole expression."""
-        millis = round(self._clock.now() * 1000)
+        millis = round(self.now() * 1000)
 
         frame.bind("millis", Function("millis", lambda: millis, "<:n>"))
         frame.bind("now", Function("now", lambda: iso(millis / 1000), "<:s>"))
@@ -146,13 +150,6 @@ class Evaluator:
 def _message(error: JException) -> str:
     text = str(error)
     return text if error.error not in JException.error_codes else f"{error.error}: {text}"
-
-
-def iso(seconds: float) -> str:
-    """An instant as AWS writes it: UTC, milliseconds."""
-    return (
-        datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    )
 
 
 @contextmanager
@@ -168,5 +165,8 @@ def strict_syntax() -> Iterator[None]:
     def symbol(self: Any, value: Any) -> str:
         return "l" if value is Utils.NULL_VALUE else str(symbol_of(self, value))
 
-    with replaced((Tokenizer, "create", create_2_0_6), (Signature, "get_symbol", symbol)):
+    Tokenizer.create, Signature.get_symbol = create_2_0_6, symbol
+    try:
         yield
+    finally:
+        Tokenizer.create, Signature.get_symbol = create, symbol_of

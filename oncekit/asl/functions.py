@@ -1,7 +1,7 @@
-"""The functions of JSONata that the engine lacks, or has otherwise than the reference, as far as our machines use them.
+"""The functions of JSONata that the engine lacks, or has otherwise than the reference.
 
-Step Functions adds $hash, $random, $uuid and $parse, and removes $eval; it also has $partition and $range, which no
-machine here calls. The others below follow the reference implementation; `None` is JSONata's undefined.
+Step Functions adds $hash, $random, $uuid, $parse, $partition and $range, and removes $eval. The others below follow the
+reference implementation; `None` is JSONata's undefined.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jsonata.jexception import JException
 from jsonata.signature import Signature
 from jsonata.utils import Utils
 
-from oncekit.local.engine.javascript import (
+from oncekit.asl.javascript import (
     Match,
     Pattern,
     from_units,
@@ -29,9 +29,11 @@ from oncekit.local.engine.javascript import (
     json_text,
     to_units,
 )
-from oncekit.local.engine.values import bound
+from oncekit.asl.values import bound
 
 HASHES = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
+MOST_NUMBERS = 10_000_000
+"""As the engine's own range operator has it."""
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([Ee][-+]?[0-9]+)?")
 
 
@@ -172,6 +174,28 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
+def partition(values: Any, size: float | None) -> list[Any] | None:
+    """Arrays of so many members each, and the rest."""
+    if values is None or size is None:
+        return None
+    if size < 1 or size != int(size):
+        raise JException(f"$partition: the size must be a positive integer, not {json_text(size)}", -1)
+    step = int(size)
+    return [list(values[start : start + step]) for start in range(0, len(values), step)]
+
+
+def numbers(first: float | None, last: float | None, step: float | None) -> list[float] | None:
+    """From the first to the last, which is in it where a step ends there."""
+    if first is None or last is None or step is None:
+        return None
+    if step == 0:
+        raise JException("$range: the step must not be 0", -1)
+    count = math.floor((last - first) / step) + 1
+    if count > MOST_NUMBERS:
+        raise JException(f"$range: {count} numbers are more than {MOST_NUMBERS}", -1)
+    return [first + place * step for place in range(count)]
+
+
 _TABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "string": (string, "<x-:s>"),
     "number": (number, "<(nsb)-:n>"),
@@ -181,4 +205,6 @@ _TABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "sort": (sort, "<a:a>"),
     "hash": (hashed, "<s-s?:s>"),
     "parse": (parse, "<s-:x>"),
+    "partition": (partition, "<an:a>"),
+    "range": (numbers, "<nnn:a>"),
 }

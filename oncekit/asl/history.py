@@ -1,0 +1,55 @@
+"""The history of an execution: its events in order, in the shape of GetExecutionHistory."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+_WITHOUT_DETAILS = ("LambdaFunctionStarted", "MapStateSucceeded", "MapStateFailed")
+
+
+class History:
+    """Events, each of which follows another one. `now` gives the time in epoch seconds; `before` is what a redrive goes
+    on from.
+    """
+
+    def __init__(self, now: Callable[[], float], before: Sequence[dict[str, Any]] = ()) -> None:
+        self.events: list[dict[str, Any]] = list(before)
+        self._now = now
+        self._last = len(self.events)
+        """The event that the next one follows."""
+
+    @property
+    def last(self) -> int:
+        return self._last
+
+    def add(self, kind: str, details: Mapping[str, Any], *, after: int | None = None, is_followed: bool = True) -> int:
+        """Add an event, after the one before it or after another; its number. What is not followed has no successor."""
+        number = len(self.events) + 1
+        event = {
+            "timestamp": iso(self._now()),
+            "type": kind,
+            "id": number,
+            "previousEventId": self._last if after is None else after,
+        }
+        if kind not in _WITHOUT_DETAILS:
+            event[details_name(kind)] = dict(details)
+        self.events.append(event)
+        if is_followed:
+            self._last = number
+        return number
+
+
+def details_name(kind: str) -> str:
+    """The member of an event that has its details."""
+    for end in ("StateEntered", "StateExited"):
+        kind = end if kind.endswith(end) else kind
+    return f"{kind[:1].lower()}{kind[1:]}EventDetails"
+
+
+def iso(seconds: float) -> str:
+    """An instant as AWS writes it: UTC, milliseconds."""
+    return (
+        datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )

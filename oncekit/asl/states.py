@@ -1,0 +1,321 @@
+"""What the states of a machine do, one step at a time.
+
+A state is entered by `begin`: it asks for a Call, a Pause or Branches, or has found its Way at once. What was asked for
+comes to an answer or to an error, and `answered` or `failed` say how it goes on. Nothing here does anything: who steps
+through a machine makes the calls, waits, keeps the history, or looks at each way that there is.
+
+Assign and Output are evaluated independently: neither sees the result of the other, and what is assigned is visible
+from the next state on. Each attempt evaluates Arguments anew. A Choice's own Assign and Output belong to Default only,
+also where a rule leads to the same state. A Catch also catches errors of the state's own Assign and Output.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from oncekit.asl.errors import NO_CHOICE, RUNTIME, QueryError, StateError, is_named
+from oncekit.asl.expression import Evaluator, Scope
+from oncekit.asl.sizes import exceeded, is_within, text_of
+from oncekit.asl.values import JSONataError
+
+LONGEST_WAIT = 99_999_999
+"""Seconds: the Developer Guide's maximum of `Seconds`, of `IntervalSeconds` and of `TimeoutSeconds`."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """Where an execution is, or an iteration of a Map: its state, and all that expressions can read there.
+
+    `context` is `$states.context`; `entered` is the number of the event that tells of the state's beginning.
+    """
+
+    state: str
+    input: Any
+    variables: Mapping[str, Any]
+    context: dict[str, Any]
+    entered: int = 0
+    retries: dict[int, int] = field(default_factory=dict)
+    """How often each Retrier of the state has led to another attempt, by its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A Task wants its resource called; times in seconds, None for none."""
+
+    resource: str
+    arguments: Any
+    timeout: float | None = None
+    heartbeat: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A Wait lasts this many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """A Map runs its machine once for each item."""
+
+    machine: Machine
+    items: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """On to the next state, None at the end: with an output and with variables."""
+
+    to: str | None
+    output: Any
+    assigned: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Another attempt, after so many seconds."""
+
+    seconds: float
+
+
+Asked = Call | Pause | Branches
+
+
+class Machine:
+    """A definition, or the ItemProcessor of a Map. `dice` is behind the jitter of retries."""
+
+    def __init__(self, definition: Mapping[str, Any], evaluator: Evaluator, dice: random.Random) -> None:
+        self.start_at: str = definition["StartAt"]
+        self.timeout: float | None = definition.get("TimeoutSeconds")
+        self.states: Mapping[str, Mapping[str, Any]] = definition["States"]
+        self._evaluator = evaluator
+        self._dice = dice
+        self._inside = {
+            name: Machine(state["ItemProcessor"], evaluator, dice)
+            for name, state in self.states.items()
+            if state["Type"] == "Map"
+        }
+
+    def now(self) -> float:
+        return self._evaluator.now()
+
+    def type_of(self, state: str) -> str:
+        return str(self.states[state]["Type"])
+
+    # ---- steps ----
+
+    def begin(self, frame: Frame) -> Asked | Way:
+        """What the state asks for, or where it leads. Raises StateError."""
+        state, values = self.states[frame.state], self._values(frame)
+        match state["Type"]:
+            case "Choice":
+                return self._choose(frame, state, values)
+            case "Fail":
+                told = {name: values.of(state, name) for name in ("Error", "Cause") if name in state}
+                raise StateError(told.get("Error"), told.get("Cause"))
+            case "Wait":
+                return Pause(self._seconds(state, values))
+            case "Task":
+                given = values.of(state, "Arguments") if "Arguments" in state else frame.input
+                if not is_within(text_of(given)):
+                    raise exceeded(f"The state/task '{frame.state}' was given arguments")
+                times = (values.number(state, name) for name in ("TimeoutSeconds", "HeartbeatSeconds"))
+                return Call(state["Resource"], given, *times)
+            case "Map":
+                for name in ("MaxConcurrency", "ToleratedFailurePercentage", "ToleratedFailureCount"):
+                    values.number(state, name)
+                return Branches(self._inside[frame.state], values.items(state, frame.input))
+        return self._on(state, values, frame.input)
+
+    def selected(self, frame: Frame, index: int, item: Any) -> Any:
+        """The input of an iteration; `$states.context.Map.Item` is there meanwhile."""
+        state = self.states[frame.state]
+        if "ItemSelector" not in state:
+            return item
+        inside = Frame(frame.state, frame.input, frame.variables, within(frame.context, index, item), frame.entered)
+        return self._values(inside).of(state, "ItemSelector")
+
+    def answered(self, frame: Frame, result: Any) -> Way:
+        """The way on with an answer, or with what the iterations gave. Raises StateError, which `failed` takes."""
+        state = self.states[frame.state]
+        return self._on(state, self._values(frame, result=result), result)
+
+    def waited(self, frame: Frame) -> Way:
+        """The way on at the end of a Wait."""
+        return self._on(self.states[frame.state], self._values(frame), frame.input)
+
+    def failed(self, frame: Frame, error: StateError) -> Again | Way:
+        """Another attempt, or the way of the Catch. Raises the error itself where there is neither."""
+        state = self.states[frame.state]
+        for place, retrier in enumerate(state.get("Retry", ())):
+            if is_named(set(retrier["ErrorEquals"]), error.error):
+                done = frame.retries.get(place, 0)
+                if done < retrier.get("MaxAttempts", 3):
+                    frame.retries[place] = done + 1
+                    return Again(self._delay(retrier, done))
+                break
+        return self.caught(frame, error)
+
+    def caught(self, frame: Frame, error: StateError) -> Way:
+        """The way of the Catch for an error that is not tried again. Raises the error itself where there is none."""
+        for place, catcher in enumerate(self.states[frame.state].get("Catch", ())):
+            if is_named(set(catcher["ErrorEquals"]), error.error):
+                values = self._values(frame, f"Catch[{place}]/", errorOutput=error.output)
+                return self._on(catcher, values, error.output)
+        raise error
+
+    # ---- parts ----
+
+    def _values(self, frame: Frame, within: str = "", **more: Any) -> _Values:
+        return _Values(self._evaluator, frame, within, more)
+
+    def _choose(self, frame: Frame, state: Mapping[str, Any], values: _Values) -> Way:
+        for place, rule in enumerate(state["Choices"]):
+            inside = values.inside(f"Choices[{place}]/")
+            if inside.expected(rule, "Condition", bool, "boolean"):
+                return self._on(rule, inside, frame.input)
+        if "Default" not in state:
+            raise StateError(NO_CHOICE, f"{values.where}No Choice rule matched, and the state has no Default.")
+        return self._on({**state, "Next": state["Default"]}, values, frame.input)
+
+    def _on(self, way: Mapping[str, Any], values: _Values, output: Any) -> Way:
+        assigned = {name: values.at(value, f"Assign/{name}") for name, value in way.get("Assign", {}).items()}
+        if "Output" in way:
+            output = values.of(way, "Output")
+        return Way(way.get("Next"), output, assigned)
+
+    def _seconds(self, state: Mapping[str, Any], values: _Values) -> float:
+        if "Seconds" in state:
+            seconds = values.number(state, "Seconds") or 0.0
+        else:
+            seconds = values.instant(state) - self._evaluator.now()
+        if seconds > LONGEST_WAIT:
+            raise StateError(RUNTIME, f"{values.where}Wait state delay is too long.")
+        return max(0.0, seconds)
+
+    def _delay(self, retrier: Mapping[str, Any], done: int) -> float:
+        longest = float(retrier.get("MaxDelaySeconds", LONGEST_WAIT))
+        first = float(retrier.get("IntervalSeconds", 1))
+        # What AWS makes of a wait that is no number any more is in no document: OverflowError.
+        delay = min(first * float(retrier.get("BackoffRate", 2.0)) ** done, longest)
+        return self._dice.uniform(0, delay) if retrier.get("JitterStrategy") == "FULL" else delay
+
+
+def within(context: Mapping[str, Any], index: int, item: Any) -> dict[str, Any]:
+    """The context of an iteration."""
+    return {**context, "Map": {"Item": {"Index": index, "Value": item}}}
+
+
+class _Values:
+    """The values of a state's fields, with what the state can read."""
+
+    def __init__(self, evaluator: Evaluator, frame: Frame, within: str, more: Mapping[str, Any]) -> None:
+        self._evaluator = evaluator
+        self._frame = frame
+        self._within = within
+        self._more = more
+        self._scope: Scope | None = None
+
+    @property
+    def where(self) -> str:
+        """As causes of AWS begin."""
+        entered = f"(entered at the event id #{self._frame.entered})"
+        return f"An error occurred while executing the state '{self._frame.state}' {entered}. "
+
+    def inside(self, within: str) -> _Values:
+        """The same for a part of the state."""
+        other = _Values(self._evaluator, self._frame, within, self._more)
+        other._scope = self._bound()
+        return other
+
+    def _bound(self) -> Scope:
+        if self._scope is None:
+            states = {"input": self._frame.input, "context": self._frame.context, **self._more}
+            self._scope = self._evaluator.scope(states, self._frame.variables)
+        return self._scope
+
+    def of(self, fields: Mapping[str, Any], name: str) -> Any:
+        """The value of a field that is there. Raises QueryError."""
+        return self.at(fields[name], name)
+
+    def at(self, node: Any, location: str) -> Any:
+        """The value of what a field has at a place, with all expressions in it evaluated."""
+        if isinstance(node, str):
+            return self._expression(node[2:-2], location) if is_expression(node) else node
+        if isinstance(node, dict):
+            return {name: self.at(each, f"{location}/{name}") for name, each in node.items()}
+        if isinstance(node, list):
+            return [self.at(each, f"{location}[{place}]") for place, each in enumerate(node)]
+        return node
+
+    def _expression(self, source: str, location: str) -> Any:
+        try:
+            return self._evaluator.value(source, self._bound())
+        except JSONataError as error:
+            raise self._wrong(source, location, str(error)) from error
+
+    def _wrong(self, source: str, location: str, problem: str) -> QueryError:
+        place = f"{self._within}{location}"
+        told = f"The JSONata expression '{source.strip()}' specified for the field '{place}' {problem}"
+        return QueryError(f"{self.where}{told}", place)
+
+    def expected(self, fields: Mapping[str, Any], name: str, kind: Any, called: str) -> Any:
+        """The value of a field that must be of a type of JSON."""
+        value = self.of(fields, name)
+        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+            return value
+        told = f"Expected '{called}', but was '{json_type(value)}' for value: {text_of(value)}"
+        source = str(fields[name])
+        source = source[2:-2] if is_expression(source) else source
+        raise self._wrong(source, name, f"returned an unexpected result type. {told}")
+
+    def number(self, fields: Mapping[str, Any], name: str) -> float | None:
+        return self.expected(fields, name, (int, float), "number") if name in fields else None
+
+    def items(self, fields: Mapping[str, Any], given: Any) -> list[Any]:
+        if "Items" in fields:
+            return list(self.expected(fields, "Items", list, "array"))
+        if not isinstance(given, list):
+            raise QueryError(f"{self.where}Map state input must be an array but was: {text_of(given)}", None)
+        return given
+
+    def instant(self, fields: Mapping[str, Any]) -> float:
+        """Epoch seconds of a Wait's Timestamp."""
+        text = self.of(fields, "Timestamp")
+        try:
+            when = datetime.datetime.fromisoformat(text)
+        except (TypeError, ValueError):
+            when = None
+        if when is None or when.tzinfo is None or text[10:11] != "T":
+            told = "cannot be parsed as an ISO-8601 extended offset date-time format string"
+            raise TimestampError(f"{self.where}The Timestamp field {told}: {text}", f"{self._within}Timestamp")
+        return when.timestamp()
+
+
+class TimestampError(QueryError):
+    """A Wait's Timestamp that is none."""
+
+
+def is_expression(text: str) -> bool:
+    return text.startswith("{%") and text.endswith("%}")
+
+
+def json_type(value: Any) -> str:
+    """The name of JSON's type of a value."""
+    if value is None:
+        return "null"
+    kinds: tuple[tuple[Any, str], ...] = ((bool, "boolean"), (str, "string"), ((int, float), "number"), (list, "array"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "object")
+
+
+def expressions(node: Any) -> Iterator[str]:
+    """The sources of all expressions in a part of a definition."""
+    if isinstance(node, str) and is_expression(node):
+        yield node[2:-2]
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from expressions(each)

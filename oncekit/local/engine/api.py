@@ -1,0 +1,181 @@
+"""The API of Step Functions: for boto3 clients in this process, and at the endpoint for all others."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from oncekit.local.client_errors import client_error
+from oncekit.local.engine import views
+from oncekit.local.engine.executions import Executions
+from oncekit.local.engine.live import RUNNING, LiveExecution, StateMachine
+from oncekit.local.engine.runs import ended
+from oncekit.local.own_services import Answer as Served
+from oncekit.local.own_services import Proceed, Request
+from oncekit.local.quotas import EXPRESS_SECONDS
+
+Given = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+class StepFunctions:
+    """Answers the calls that users of this cloud make; any other is refused by name."""
+
+    def __init__(self, executions: Executions, now: Callable[[], float]) -> None:
+        self._executions = executions
+        self._now = now
+        self._answers: dict[str, Callable[[Given], Answer]] = {
+            "CreateStateMachine": self._create,
+            "UpdateStateMachine": self._update,
+            "DeleteStateMachine": self._delete,
+            "DescribeStateMachine": self._describe_machine,
+            "DescribeStateMachineAlias": self._describe_alias,
+            "ListStateMachines": self._list_machines,
+            "StartExecution": self._start,
+            "StartSyncExecution": self._start_sync,
+            "StopExecution": self._stop,
+            "RedriveExecution": self._redrive,
+            "DescribeExecution": self._describe,
+            "ListExecutions": self._list,
+            "GetExecutionHistory": self._history,
+        }
+
+    @property
+    def machines(self) -> Sequence[StateMachine]:
+        return list(self._executions.machines.values())
+
+    def answer(self, operation: str, given: Given) -> Answer:
+        """Raises ClientError."""
+        if operation not in self._answers:
+            told = f"the local cloud has no {operation} of Step Functions"
+            raise client_error("UnknownOperationException", told, operation)
+        return self._answers[operation](given)
+
+    def served(self, request: Request, _proceed: Proceed) -> Served:
+        """The answer to a signed request, in this process or at the endpoint. Raises ClientError."""
+        answer = self.answer(request.target, json.loads(request.body or b"{}"))
+        return 200, {"Content-Type": "application/x-amz-json-1.0"}, json.dumps(answer, default=_date).encode()
+
+    # ---- machines ----
+
+    def _create(self, given: Given) -> Answer:
+        kind = given.get("type") or "STANDARD"
+        machine = self._executions.create(given["name"], given["definition"], given["roleArn"], kind)
+        return {"stateMachineArn": machine.arn, "creationDate": machine.created}
+
+    def _update(self, given: Given) -> Answer:
+        self._executions.update(given["stateMachineArn"], given.get("definition"), given.get("roleArn"))
+        return {"updateDate": datetime.datetime.fromtimestamp(self._now(), datetime.UTC)}
+
+    def _delete(self, given: Given) -> Answer:
+        self._executions.delete(given["stateMachineArn"])
+        return {}
+
+    def _describe_machine(self, given: Given) -> Answer:
+        machine = self._executions.machine(given["stateMachineArn"])
+        return {
+            "stateMachineArn": machine.arn,
+            "name": machine.name,
+            "status": "ACTIVE",
+            "definition": machine.definition,
+            "roleArn": machine.role_arn,
+            "type": machine.type,
+            "creationDate": machine.created,
+        }
+
+    def _describe_alias(self, given: Given) -> Answer:
+        arn = given["stateMachineAliasArn"]
+        machine = self._executions.machine(arn)
+        return {
+            "stateMachineAliasArn": arn,
+            "name": arn.rpartition(":")[2],
+            "routingConfiguration": [{"stateMachineVersionArn": f"{machine.arn}:1", "weight": 100}],
+        }
+
+    def _list_machines(self, _given: Given) -> Answer:
+        told = (
+            {"stateMachineArn": each.arn, "name": each.name, "type": each.type, "creationDate": each.created}
+            for each in self._executions.machines.values()
+        )
+        return {"stateMachines": list(told)}
+
+    # ---- executions ----
+
+    def _start(self, given: Given) -> Answer:
+        execution = self._executions.start(given["stateMachineArn"], given.get("name"), given.get("input"))
+        return {"executionArn": execution.arn, "startDate": execution.start_date}
+
+    def _start_sync(self, given: Given) -> Answer:
+        """Waits for the end, in real time as well when the clock's is virtual: nothing else can be done meanwhile."""
+        arn = given["stateMachineArn"]
+        if self._executions.machine(arn).type != "EXPRESS":
+            told = "This operation is not supported by this type of state machine"
+            raise client_error("StateMachineTypeNotSupported", told, "StartSyncExecution")
+        execution = self._executions.start(arn, given.get("name"), given.get("input"), is_alone=True)
+        with ended:
+            ended.wait_for(lambda: execution.status != RUNNING, EXPRESS_SECONDS)
+        return views.description(execution)
+
+    def _standard(self, given: Given) -> LiveExecution:
+        arn = given["executionArn"]
+        if arn.split(":")[5:6] == ["express"]:  # known by its own ARN only to whoever reads its log
+            told = "Invalid Arn: 'Resource type not valid in this context: express'"
+            raise client_error("InvalidArn", told, "StepFunctions")
+        execution = self._executions.find(arn)
+        if execution is None:
+            raise _does_not_exist(arn)
+        return execution
+
+    def _stop(self, given: Given) -> Answer:
+        execution = self._standard(given)
+        execution.stop(given.get("error"), given.get("cause"))
+        return {"stopDate": execution.stop_date}
+
+    def _redrive(self, given: Given) -> Answer:
+        execution = self._standard(given)
+        self._executions.redrive(execution)
+        return {"redriveDate": execution.redrive_date}
+
+    def _describe(self, given: Given) -> Answer:
+        execution = self._standard(given)
+        if (seen := views.seen(execution, self._now())) is None:
+            raise _does_not_exist(execution.arn)
+        # "Only metadata", says AWS's guide; that an execution's input and output are none is unconfirmed.
+        left_out = ("input", "output") if given.get("includedData") == "METADATA_ONLY" else ()
+        return {name: value for name, value in seen.items() if name not in left_out}
+
+    def _list(self, given: Given) -> Answer:
+        """One page, newest first: what runs by its start, what has ended by its end (API Reference)."""
+        machine = self._executions.machine(given["stateMachineArn"])
+        wanted = given.get("statusFilter")
+        found = [views.description(each) for each in machine.executions if wanted in (None, each.status)]
+        found.sort(key=lambda each: each.get("stopDate") or each["startDate"], reverse=True)
+        return {"executions": found[: int(given.get("maxResults") or len(found))]}
+
+    def _history(self, given: Given) -> Answer:
+        events = list(self._standard(given).run.history.events)
+        if given.get("reverseOrder"):
+            events.reverse()
+        start = int(given.get("nextToken") or 0)
+        end = start + int(given.get("maxResults") or 1000)
+        more = {"nextToken": str(end)} if end < len(events) else {}
+        return {"events": [{**each, "timestamp": _instant(each["timestamp"])} for each in events[start:end]], **more}
+
+
+def _does_not_exist(arn: str) -> ClientError:
+    return client_error("ExecutionDoesNotExist", f"Execution Does Not Exist: '{arn}'", "StepFunctions")
+
+
+def _instant(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text)
+
+
+def _date(value: Any) -> float:
+    """A point in time as the protocol has it."""
+    if isinstance(value, datetime.datetime):
+        return value.timestamp()
+    raise TypeError(f"{type(value).__name__} is not JSON")
