@@ -7,7 +7,9 @@ keeps.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from importlib.metadata import requires, version
 
 
 @dataclass(frozen=True)
@@ -58,3 +60,18 @@ REPLACED = (
     ),
     Replaced("airspeed.operators", "boolean_value", "the same, of `!`, `&&` and `||`"),
 )
+
+
+def wrong_moto() -> str | None:
+    """What to say of a moto that is not of the versions that this package requires; None of one that is."""
+    [required] = [each for each in requires("oncekit") or () if each.startswith("moto[")]
+    least, below = (re.findall(rf"{sign}(\d[\d.]*)", required)[0] for sign in (">=", "<"))
+    found = version("moto")
+    if _numbers(least) <= _numbers(found) < _numbers(below):
+        return None
+    needed = f"pip install 'moto>={least},<{below}'"
+    return f"moto {found} is installed, with which the local cloud was not tried: {needed}"
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(each) for each in re.findall(r"\d+", text)]

@@ -204,6 +204,16 @@ def test_the_version_of_sam_that_the_page_asks_for_is_not_newer_than_the_one_her
     assert [int(each) for each in asked.split(".")] <= [int(each) for each in pinned.split(".")]
 
 
+def test_the_pages_name_the_versions_of_moto_that_the_package_takes() -> None:
+    [(least, below)] = re.findall(r'"moto\[.*?\]>=([\d.]+),<([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+    named = [
+        each
+        for page in (ROOT / "docs").glob("*.md")
+        for each in re.findall(r"from [\d.]+ on, below \d+", page.read_text())
+    ]
+    assert named and set(named) == {f"from {least} on, below {below}"}
+
+
 def test_the_page_on_the_repository_has_every_room_of_the_kit() -> None:
     page = (ROOT / "docs/repository.md").read_text()
     rooms = [each.parent.name for each in (ROOT / "oncekit").glob("*/__init__.py")]

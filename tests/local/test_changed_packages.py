@@ -11,7 +11,7 @@ from types import FunctionType
 import pytest
 
 from oncekit.local import LocalCloud
-from oncekit.local.changed_packages import REPLACED
+from oncekit.local.changed_packages import REPLACED, wrong_moto
 
 pytestmark = pytest.mark.ours
 
@@ -24,6 +24,28 @@ def test_nothing_else_is_replaced_inside_a_package_and_nothing_stays_so() -> Non
     during, after = told.splitlines()
     assert sorted(during.split()) == sorted(f"{each.owner}.{each.name}" for each in REPLACED)
     assert after == ""
+
+
+@pytest.mark.parametrize(
+    ("installed", "said"),
+    [
+        (
+            "5.1.20",
+            "moto 5.1.20 is installed, with which the local cloud was not tried: pip install 'moto>=5.1.21,<6'",
+        ),
+        ("5.1.21", None),
+        ("5.10.0", None),
+        (
+            "6.0.0",
+            "moto 6.0.0 is installed, with which the local cloud was not tried: pip install 'moto>=5.1.21,<6'",
+        ),
+    ],
+)
+def test_a_moto_of_another_version_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, installed: str, said: str | None
+) -> None:
+    monkeypatch.setattr("oncekit.local.changed_packages.version", lambda _package: installed)
+    assert wrong_moto() == said
 
 
 def code_of_the_packages() -> dict[str, object]:

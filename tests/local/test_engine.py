@@ -76,7 +76,9 @@ def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Execute) 
 @pytest.mark.ours
 def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oncekit.local.engine.version", lambda _package: "9.9.9")
-    with pytest.raises(EngineReplaced, match=r"moto 9\.9\.9 is installed, but .* patches moto 5\.2\.5"):
+    with pytest.raises(
+        EngineReplaced, match=r"jsonata-python 9\.9\.9 is installed, but .* patches jsonata-python 0\.7\.1"
+    ):
         check_pins()
 
 

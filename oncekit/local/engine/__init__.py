@@ -28,11 +28,11 @@ from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.service_calls import ServiceCalls
 from oncekit.local.patching import replaced
 
-PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
+PINNED = {"jsonata-python": "0.7.1"}
 
 
 class EngineReplaced(RuntimeError):
-    """The installed engine is not the one that was patched and tested."""
+    """An installed package is not the one that was patched and tested."""
 
 
 def check_pins() -> None:
