@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Those that Once promises besides that of .venv.
 PYTHONS = $(filter-out $(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")'),3.11 3.12 3.13 3.14)
 
-.PHONY: help setup development wheel demo demos test e2e proof soak lint audit secrets sam site reference pictures bench clean requirements tools browser
+.PHONY: help setup development wheel demo demos test test-moto e2e proof soak lint audit secrets sam site reference pictures bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ demos: setup ## Run the demo with each other Python from 3.11 to 3.14 that is on
 test: development ## Run the tests on the local cloud; the tests of the proof are part of `make proof`
 	@# Three on two cores: a sixth quicker than two, since browsers and other processes are waited for.
 	@$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --ignore=tests/proof
+
+test-moto: development .venv-moto/installed ## Run the tests of the local cloud with the oldest moto that the package takes; `make test` has the newest
+	@.venv-moto/bin/python -m pytest -q -n 2 --dist loadfile -p no:cacheprovider tests/local tests/scenarios/test_answers.py
 
 e2e: development ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes allows a prod stack
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
@@ -126,6 +129,14 @@ $(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.js
 	@$(call install-once,python$*,.venv-python$*)
 	@touch $@
 
+# What is in .venv, but for moto.
+.venv-moto/installed: .venv/developing requirements/moto.txt
+	@$(BIN)/python -m venv .venv-moto
+	@$(BIN)/python -c 'import site; [place] = site.getsitepackages(); print(f"import site; site.addsitedir({place!r})")' \
+	  >"$$(.venv-moto/bin/python -c 'import site; print(*site.getsitepackages())')/all.pth"
+	@.venv-moto/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --ignore-installed -r requirements/moto.txt
+	@touch $@
+
 .venv-%/installed: requirements/%.txt
 	@$(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
@@ -140,9 +151,10 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/audit.in -o requirements/audit.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/site.in -o requirements/site.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-deps requirements/moto.in -o requirements/moto.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
 	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
 
 clean: ## Remove everything that the commands above created
-	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site .venv-python* build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	rm -rf .venv .venv-moto .venv-sam .venv-scan .venv-audit .venv-site .venv-python* build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
