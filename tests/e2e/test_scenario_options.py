@@ -1,4 +1,4 @@
-"""`make e2e` that cannot begin says why in one line."""
+"""What cannot begin on AWS says why in one line: `make e2e`, and the tests of states by TestState."""
 
 from __future__ import annotations
 
@@ -26,14 +26,37 @@ NOBODY = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": "/nonexistent", "AWS_DEFA
     ],
 )
 def test_run_that_cannot_begin_is_told_what_to_give(given: list[str], words: str) -> None:
+    assert words in refused("tests/scenarios", *given)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [({}, "log in, give --profile"), ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "has no TestState")],
+)
+def test_states_that_cannot_be_asked_of_aws_need_no_stack_but_a_way_there(more: dict[str, str], words: str) -> None:
+    assert words in refused("tests/states/test_answers.py", **more)
+
+
+def test_states_are_asked_of_aws_where_nothing_else_was_named() -> None:
+    somebody = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nobody"}
+    begun = on_aws("tests/states/test_answers.py::test_the_librarys_own_text_is_kept_as_it_is", "--co", **somebody)
+    assert "1 test collected" in begun.stdout, begun.stdout + begun.stderr
+    assert "--stack" in refused("tests/states", "tests/scenarios", **somebody)
+
+
+def on_aws(*given: str, **more: str) -> subprocess.CompletedProcess[str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    command = [sys.executable, "-m", "pytest", "tests/scenarios", "--backend=aws", "-p", "no:cacheprovider", *given]
-    done = subprocess.run(
-        command, cwd=ROOT, env={**clean, **NOBODY}, capture_output=True, text=True, timeout=60, check=False
-    )
+    command = [sys.executable, "-m", "pytest", "--backend=aws", "-p", "no:cacheprovider", *given]
+    environment = {**clean, **NOBODY, **more}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def refused(*given: str, **more: str) -> str:
+    """The line that says why."""
+    done = on_aws(*given, **more)
     assert done.returncode == 4, done.stdout + done.stderr
     [line] = [line for line in done.stderr.splitlines() if line]
-    assert words in line
+    return line
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.problem import Problem
 
 FOLDER = Path(__file__).parent
+STATES = FOLDER.parent / "states"
 STACK = pytest.StashKey[Stack]()
 RUN_ID = pytest.StashKey[str]()
 REPORT = pytest.StashKey[list[str]]()
@@ -25,7 +26,12 @@ LEAST_BUSINESS_SECONDS = 10
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("scenarios", "where the scenarios of tests/scenarios run")
-    group.addoption("--backend", choices=["local", "aws"], default="local", help="aws: a deployed stack, or `once up`")
+    group.addoption(
+        "--backend",
+        choices=["local", "aws"],
+        default="local",
+        help="aws: a deployed stack, or `once up`; in tests/states: TestState",
+    )
     group.addoption("--stack", help="the deployed stack")
     group.addoption("--profile", help="the AWS profile")
     group.addoption("--region", help="the AWS region")
@@ -46,7 +52,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def runs_on_aws(config: pytest.Config) -> bool:
-    return bool(config.getoption("backend") == "aws")
+    return bool(config.getoption("backend") == "aws") and not _is_about_states(config)
+
+
+def states_run_on_aws(config: pytest.Config) -> bool:
+    """States are asked of AWS only where nothing but tests/states was asked for: that needs no stack."""
+    return bool(config.getoption("backend") == "aws") and _is_about_states(config)
+
+
+def _is_about_states(config: pytest.Config) -> bool:
+    paths = [config.invocation_params.dir / each.partition("::")[0] for each in config.args]
+    return all(path.resolve().is_relative_to(STATES.resolve()) for path in paths)
 
 
 def _stack(config: pytest.Config) -> Stack:

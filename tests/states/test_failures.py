@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from one_state import FAST, MAX_ATTEMPTS, State, states_of
+from one_state import MAX_ATTEMPTS, State, states_of
 
 States = Callable[..., State]
 LOCK = {"fence": 3, "attempts": 1, "onCrash": "retry", "leaseExpiresAt": 0}
@@ -47,9 +47,9 @@ def test_a_machine_can_be_created_where_a_young_field_of_a_call_is_not_known(sta
     ],
 )
 def test_a_start_whose_name_is_taken_was_made_however_aws_spells_it(
-    machine: str, starts: str, to: str, prefix: str, end: str, rendered: dict[str, dict[str, Any]]
+    machine: str, starts: str, to: str, prefix: str, end: str, of: States
 ) -> None:
-    state = State(starts, dict(states_of(rendered[machine]))[starts], FAST)
+    state = of(machine, starts)
     error = f"{prefix}.ExecutionAlreadyExists{end}"
     clauses = [each for each in state.raw.get("Retry", []) if {error, "States.ALL"} & set(each["ErrorEquals"])]
     assert not clauses or clauses[0]["MaxAttempts"] == 0
@@ -216,10 +216,10 @@ def test_what_states_all_may_not_match_is_named_together(machine: str, rendered:
             assert both & set(way["ErrorEquals"]) in (set(), both), name
 
 
-def test_a_sweep_begins_at_the_other_end_than_the_one_a_minute_before(rendered: dict[str, dict[str, Any]]) -> None:
-    begin = State("BeginShard", dict(states_of(rendered["recovery"]))["BeginShard"], FAST)
+def test_a_sweep_begins_at_the_other_end_than_the_one_a_minute_before(of: States) -> None:
+    begin = of("recovery", "BeginShard")
     started = [f"'2026-01-01T00:{minute:02}:00.750Z'" for minute in range(60)]
-    sweeps = [begin.with_text("$states.context.Execution.StartTime", each).takes({}, {}, "0") for each in started]
+    sweeps = [begin.with_text("$states.context.Execution.StartTime", each).chooses({}, "0") for each in started]
     assert [each.assigned["isOldestFirst"] for each in sweeps] == [True, False] * 30
 
 
@@ -235,11 +235,10 @@ def test_a_sweep_begins_at_the_other_end_than_the_one_a_minute_before(rendered: 
         ("CountRejected", "PublishMetrics"),
     ],
 )
-def test_whatever_a_sweep_cannot_do_is_told_and_ends_no_sweep(
-    name: str, to: str, error: str, rendered: dict[str, dict[str, Any]]
-) -> None:
-    state = State(name, dict(states_of(rendered["recovery"]))[name], FAST)
-    way = state.fails(error, {"failed": 1, "swept": {"recovered": 1, "failed": 1}}, given={"name": "OpenOperations"})
+def test_whatever_a_sweep_cannot_do_is_told_and_ends_no_sweep(name: str, to: str, error: str, of: States) -> None:
+    way = of("recovery", name).fails(
+        error, {"failed": 1, "swept": {"recovered": 1, "failed": 1}}, given={"name": "OpenOperations"}
+    )
     assert way.to == to
     assert name != "FindOverdue" or way.assigned["failed"] == 2
     assert name != "CountRejected" or (way.assigned["swept"]["failed"], way.assigned["rejected"]["isKnown"]) == (
