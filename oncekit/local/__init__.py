@@ -24,7 +24,7 @@ patching.py        replaces attributes while a context is open; changed_packages
 faults.py          ready-made faults of service calls
 events/            rules, schedules, queues and pipes: deliveries from one service to another
 gateway/           the HTTP APIs
-engine/            moto's Step Functions interpreter, patched
+engine/            Step Functions: executions on oncekit.asl, and its API
 lambda_runtime/    functions in processes of their own
 permissions/       checks every call against the policies of its role
 """

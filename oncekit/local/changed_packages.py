@@ -2,7 +2,7 @@
 
 The modules that know a change make it, with `patching.replaced`; here stands all that is replaced.
 Private, and only read: the messages of a queue (`Queue._messages`, `_pending_messages`), which one that is made again
-keeps.
+keeps. Of airspeed nothing is replaced: gateway/velocity.py has a copy of its own.
 """
 
 from __future__ import annotations
@@ -54,11 +54,6 @@ REPLACED = (
         "moto.sqs.models:SQSBackend", "change_message_visibility", "pipes look when a message can be received again"
     ),
     Replaced("moto.sqs.models:SQSBackend", "receive_message", "a long poll waits in real time, not for virtual time"),
-    Replaced("airspeed.operators:NameOrCall", "calculate", "Velocity calls a method, never a member of a map for it"),
-    Replaced(
-        "airspeed.operators:Condition", "calculate", "what is true beside a Boolean differs between Velocity's versions"
-    ),
-    Replaced("airspeed.operators", "boolean_value", "the same, of `!`, `&&` and `||`"),
 )
 
 

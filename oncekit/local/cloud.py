@@ -32,7 +32,7 @@ from oncekit.local.loopback import Loopback
 from oncekit.local.moto_resources import count_items, count_messages, empty_everything
 from oncekit.local.own_services import OwnServices
 from oncekit.local.permissions import Denial, Permissions
-from oncekit.local.quick_start import import_interpreter, without_collections
+from oncekit.local.quick_start import import_models, without_collections
 from oncekit.local.resources import Deployed
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import answering
@@ -108,7 +108,7 @@ class Cloud:
         template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
         if (reason := wrong_moto()) is not None:
             raise LocalCloudError(reason)
-        import_interpreter()
+        import_models()
         from moto import mock_aws
 
         from oncekit.local.engine import dynamodb, install

@@ -1,8 +1,7 @@
 """What makes a cloud start and run faster: less of moto is imported, and Python looks for garbage less often.
 
-One small module is needed of each of two packages of moto, but importing it imports the whole package: AWS Batch
-imports EC2 with its tables of instance types, CloudFormation imports every service. Together they are slower than all
-the rest.
+One small module is needed of moto's CloudFormation, but importing it imports the whole package, and that every service:
+slower than all the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def import_interpreter() -> None:
+def import_models() -> None:
     """Import what moto's models of resources need of CloudFormation. What is left out stays importable."""
     with _bare("moto.cloudformation"):
         importlib.import_module("moto.cloudformation.exceptions")

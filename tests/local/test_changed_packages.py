@@ -49,10 +49,10 @@ def test_a_moto_of_another_version_is_refused_in_words(
 
 
 def code_of_the_packages() -> dict[str, object]:
-    """Functions and classes, and those in classes, by the names that `Replaced` gives them; but the engine's."""
+    """Functions and classes, and those in classes, by the names that `Replaced` gives them."""
     found: dict[str, object] = {}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in ("moto", "airspeed") and not name.startswith("moto.stepfunctions"):
+        if name.partition(".")[0] in ("moto", "airspeed"):
             for attribute, value in list(vars(module).items()):
                 found[f"{name}.{attribute}"] = value
                 if isinstance(value, type) and value.__module__ == name:

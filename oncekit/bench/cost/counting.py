@@ -1,4 +1,4 @@
-"""Counts the service calls of runs where the interpreter makes them, and what AWS would charge for them."""
+"""Counts the service calls of runs where executions make them, and what AWS would charge for them."""
 
 from __future__ import annotations
 

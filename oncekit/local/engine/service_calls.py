@@ -1,4 +1,4 @@
-"""The one place that every service call of the interpreter goes through, and where it can be intercepted."""
+"""The one place that every service call of an execution goes through, and where it can be intercepted."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class ServiceCalls:
         self._interceptors: list[Interceptor] = []
 
     def direct(self, service: str) -> Any:
-        """The client itself, for tests and tools that are not the interpreter."""
+        """The client itself, for tests and tools, and not for executions."""
         with self._lock:
             if service not in self._clients:
                 client = boto3.client(

@@ -235,7 +235,7 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class _Joined:
-    """What the interpreter asks of a thread."""
+    """What an execution asks of a thread."""
 
     scheduler: Scheduler
     task: Task
