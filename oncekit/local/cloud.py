@@ -139,6 +139,7 @@ class Cloud:
         executions = self._stack.enter_context(install(self.clock, calls, self._repeats, self._dice))
         self._step_functions = StepFunctions(executions, self.clock.now)
         self.services.named["states"] = self._step_functions.served
+        calls.answered_here["stepfunctions"] = self._step_functions.answer
         self._exchange = Exchange(self.clock, calls.direct, self.permissions, self._events, self._quiet_until)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
