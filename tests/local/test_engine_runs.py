@@ -169,6 +169,19 @@ def test_events_follow_one_another(machine: Execute) -> None:
     assert [event["previousEventId"] for event in execution.events] == [0, 0, 2, 3, 4, 5]
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Quotas",
+    "25,000 events in a single state machine execution history. If the execution history reaches this quota",
+)
+def test_an_execution_ends_with_the_last_event_that_its_history_can_have(machine: Execute) -> None:
+    execution = machine({"A": {"Type": "Pass", "Next": "B"}, "B": {"Type": "Pass", "Next": "A"}})
+    assert (execution.error, len(execution.events), types(execution)[-1]) == (
+        "States.Runtime",
+        25_000,
+        "ExecutionFailed",
+    )
+
+
 # ---- retries ----
 
 
