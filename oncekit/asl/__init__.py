@@ -4,6 +4,7 @@ It can be stepped, and does nothing itself: calls, time, chance and ids are hand
 
     definition.py   what runs here
     states.py       each type of state: what it asks for, and where it leads
+    fields.py       the values of a state's fields
     running.py      an execution from state to state
     history.py      its events
     errors.py       names of errors, and what a Retry or a Catch is for

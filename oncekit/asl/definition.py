@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-TYPES = ("Choice", "Fail", "Map", "Pass", "Succeed", "Task", "Wait")
+_ANY = frozenset({"Type", "Comment", "QueryLanguage", "Next", "End", "Output", "Assign"})
+_TRIED = frozenset({"Retry", "Catch"})
+FIELDS = {
+    "Choice": _ANY | {"Choices", "Default"},
+    "Fail": _ANY | {"Error", "Cause"},
+    "Map": _ANY
+    | _TRIED
+    | {"Items", "ItemSelector", "ItemProcessor", "MaxConcurrency"}
+    | {"ToleratedFailureCount", "ToleratedFailurePercentage"},
+    "Pass": _ANY,
+    "Succeed": _ANY,
+    "Task": _ANY | _TRIED | {"Resource", "Arguments", "TimeoutSeconds", "HeartbeatSeconds"},
+    "Wait": _ANY | {"Seconds", "Timestamp"},
+}
+"""What is run of each type of state."""
 _CALLBACK, _JOB = ".waitForTaskToken", ".sync"
 
 
@@ -22,7 +36,7 @@ def check(definition: Any) -> None:
         if target not in states:
             raise InvalidDefinition(f"{where}: there is no state {target!r}")
     for name, state in states.items():
-        if state.get("Type") not in (*TYPES, "Parallel"):
+        if state.get("Type") not in (*FIELDS, "Parallel"):
             raise InvalidDefinition(f"{name}: there is no type of state {state.get('Type')!r}")
         for inside in (*_processors(state), *state.get("Branches", ())):
             check(inside)
@@ -60,6 +74,8 @@ def _why_not(state: Mapping[str, Any], language: str | None) -> str | None:
         return "waits for a callback"
     if _JOB in resource:
         return "waits for a job to end"
+    if unknown := sorted(set(state) - FIELDS[state["Type"]]):
+        return f"has {', '.join(unknown)}, which does not run here"
     if any(each.get("ProcessorConfig", {}).get("Mode") == "DISTRIBUTED" for each in _processors(state)):
         return "is a distributed Map"
     return None

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from jsonata import Jsonata
+from jsonata.functions import Functions
 from jsonata.jexception import JException
 from jsonata.parser import Parser
 from jsonata.signature import Signature
@@ -21,7 +22,6 @@ from jsonata.tokenizer import Tokenizer
 from jsonata.utils import Utils
 
 from oncekit.asl.functions import Function, functions, string
-from oncekit.asl.history import iso
 from oncekit.asl.javascript import Pattern, TakenForFunction
 from oncekit.asl.values import JSONataError, bound, unbound
 
@@ -144,7 +144,7 @@ class Evaluator:
         millis = round(self.now() * 1000)
 
         frame.bind("millis", Function("millis", lambda: millis, "<:n>"))
-        frame.bind("now", Function("now", lambda: iso(millis / 1000), "<:s>"))
+        frame.bind("now", Function("now", lambda *how: Functions.datetime_from_millis(millis, *how), "<s?s?:s>"))
 
 
 def _message(error: JException) -> str:

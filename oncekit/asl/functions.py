@@ -165,12 +165,13 @@ def parse(text: str | None) -> Any:
     if text is None:
         return None
     try:
-        return bound(json.loads(text, parse_constant=_no_constant))
+        return bound(json.loads(text, parse_constant=no_constant))
     except ValueError as error:
         raise JException(f"$parse: the argument is not JSON: {error}", -1) from error
 
 
-def _no_constant(name: str) -> float:
+def no_constant(name: str) -> float:
+    """For `json.loads`, which takes NaN and infinities."""
     raise ValueError(f"{name} is not JSON")
 
 

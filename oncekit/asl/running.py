@@ -12,9 +12,10 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from oncekit.asl.errors import TIMEOUT, QueryError, StateError
+from oncekit.asl.fields import TimestampError
 from oncekit.asl.history import iso
 from oncekit.asl.sizes import MAX_BYTES, OF_A_TASK_BYTES, exceeded, is_within, text_of
-from oncekit.asl.states import Again, Branches, Call, Frame, Machine, Pause, TimestampError, Way, within
+from oncekit.asl.states import Again, Branches, Call, Frame, Machine, Pause, Way, within
 
 WHOLE = {"truncated": False}
 RETRIED = ("Task", "Map")

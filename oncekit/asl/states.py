@@ -11,35 +11,21 @@ also where a rule leads to the same state. A Catch also catches errors of the st
 
 from __future__ import annotations
 
-import datetime
+import math
 import random
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from oncekit.asl.errors import NO_CHOICE, RUNTIME, QueryError, StateError, is_named
-from oncekit.asl.expression import Evaluator, Scope
+from oncekit.asl.errors import NO_CHOICE, RUNTIME, StateError, is_named
+from oncekit.asl.expression import Evaluator
+from oncekit.asl.fields import Frame, Values
 from oncekit.asl.sizes import exceeded, is_within, text_of
-from oncekit.asl.values import JSONataError
 
-LONGEST_WAIT = 99_999_999
-"""Seconds: the Developer Guide's maximum of `Seconds`, of `IntervalSeconds` and of `TimeoutSeconds`."""
+__all__ = ["Again", "Branches", "Call", "Frame", "Machine", "Pause", "Way"]
 
-
-@dataclass(slots=True)
-class Frame:
-    """Where an execution is, or an iteration of a Map: its state, and all that expressions can read there.
-
-    `context` is `$states.context`; `entered` is the number of the event that tells of the state's beginning.
-    """
-
-    state: str
-    input: Any
-    variables: Mapping[str, Any]
-    context: dict[str, Any]
-    entered: int = 0
-    retries: dict[int, int] = field(default_factory=dict)
-    """How often each Retrier of the state has led to another attempt, by its place."""
+LONGEST_WAIT = 2**31 - 1
+"""Seconds until a Timestamp, beyond which a Wait is too long: one of 24,855 days was seen to run, of 24,856 not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +102,9 @@ class Machine:
             case "Choice":
                 return self._choose(frame, state, values)
             case "Fail":
-                told = {name: values.of(state, name) for name in ("Error", "Cause") if name in state}
+                told = {
+                    name: values.expected(state, name, str, "string") for name in ("Error", "Cause") if name in state
+                }
                 raise StateError(told.get("Error"), told.get("Cause"))
             case "Wait":
                 return Pause(self._seconds(state, values))
@@ -124,7 +112,7 @@ class Machine:
                 given = values.of(state, "Arguments") if "Arguments" in state else frame.input
                 if not is_within(text_of(given)):
                     raise exceeded(f"The state/task '{frame.state}' was given arguments")
-                times = (values.number(state, name) for name in ("TimeoutSeconds", "HeartbeatSeconds"))
+                times = (values.whole(state, name, 1) for name in ("TimeoutSeconds", "HeartbeatSeconds"))
                 return Call(state["Resource"], given, *times)
             case "Map":
                 for name in ("MaxConcurrency", "ToleratedFailurePercentage", "ToleratedFailureCount"):
@@ -171,10 +159,10 @@ class Machine:
 
     # ---- parts ----
 
-    def _values(self, frame: Frame, within: str = "", **more: Any) -> _Values:
-        return _Values(self._evaluator, frame, within, more)
+    def _values(self, frame: Frame, within: str = "", **more: Any) -> Values:
+        return Values(self._evaluator, frame, within, more)
 
-    def _choose(self, frame: Frame, state: Mapping[str, Any], values: _Values) -> Way:
+    def _choose(self, frame: Frame, state: Mapping[str, Any], values: Values) -> Way:
         for place, rule in enumerate(state["Choices"]):
             inside = values.inside(f"Choices[{place}]/")
             if inside.expected(rule, "Condition", bool, "boolean"):
@@ -183,23 +171,22 @@ class Machine:
             raise StateError(NO_CHOICE, f"{values.where}No Choice rule matched, and the state has no Default.")
         return self._on({**state, "Next": state["Default"]}, values, frame.input)
 
-    def _on(self, way: Mapping[str, Any], values: _Values, output: Any) -> Way:
+    def _on(self, way: Mapping[str, Any], values: Values, output: Any) -> Way:
         assigned = {name: values.at(value, f"Assign/{name}") for name, value in way.get("Assign", {}).items()}
         if "Output" in way:
             output = values.of(way, "Output")
         return Way(way.get("Next"), output, assigned)
 
-    def _seconds(self, state: Mapping[str, Any], values: _Values) -> float:
+    def _seconds(self, state: Mapping[str, Any], values: Values) -> float:
         if "Seconds" in state:
-            seconds = values.number(state, "Seconds") or 0.0
-        else:
-            seconds = values.instant(state) - self._evaluator.now()
+            return float(values.whole(state, "Seconds", 0) or 0)
+        seconds = values.instant(state) - self._evaluator.now()
         if seconds > LONGEST_WAIT:
             raise StateError(RUNTIME, f"{values.where}Wait state delay is too long.")
         return max(0.0, seconds)
 
     def _delay(self, retrier: Mapping[str, Any], done: int) -> float:
-        longest = float(retrier.get("MaxDelaySeconds", LONGEST_WAIT))
+        longest = float(retrier.get("MaxDelaySeconds", math.inf))
         first = float(retrier.get("IntervalSeconds", 1))
         # What AWS makes of a wait that is no number any more is in no document: OverflowError.
         delay = min(first * float(retrier.get("BackoffRate", 2.0)) ** done, longest)
@@ -209,113 +196,3 @@ class Machine:
 def within(context: Mapping[str, Any], index: int, item: Any) -> dict[str, Any]:
     """The context of an iteration."""
     return {**context, "Map": {"Item": {"Index": index, "Value": item}}}
-
-
-class _Values:
-    """The values of a state's fields, with what the state can read."""
-
-    def __init__(self, evaluator: Evaluator, frame: Frame, within: str, more: Mapping[str, Any]) -> None:
-        self._evaluator = evaluator
-        self._frame = frame
-        self._within = within
-        self._more = more
-        self._scope: Scope | None = None
-
-    @property
-    def where(self) -> str:
-        """As causes of AWS begin."""
-        entered = f"(entered at the event id #{self._frame.entered})"
-        return f"An error occurred while executing the state '{self._frame.state}' {entered}. "
-
-    def inside(self, within: str) -> _Values:
-        """The same for a part of the state."""
-        other = _Values(self._evaluator, self._frame, within, self._more)
-        other._scope = self._bound()
-        return other
-
-    def _bound(self) -> Scope:
-        if self._scope is None:
-            states = {"input": self._frame.input, "context": self._frame.context, **self._more}
-            self._scope = self._evaluator.scope(states, self._frame.variables)
-        return self._scope
-
-    def of(self, fields: Mapping[str, Any], name: str) -> Any:
-        """The value of a field that is there. Raises QueryError."""
-        return self.at(fields[name], name)
-
-    def at(self, node: Any, location: str) -> Any:
-        """The value of what a field has at a place, with all expressions in it evaluated."""
-        if isinstance(node, str):
-            return self._expression(node[2:-2], location) if is_expression(node) else node
-        if isinstance(node, dict):
-            return {name: self.at(each, f"{location}/{name}") for name, each in node.items()}
-        if isinstance(node, list):
-            return [self.at(each, f"{location}[{place}]") for place, each in enumerate(node)]
-        return node
-
-    def _expression(self, source: str, location: str) -> Any:
-        try:
-            return self._evaluator.value(source, self._bound())
-        except JSONataError as error:
-            raise self._wrong(source, location, str(error)) from error
-
-    def _wrong(self, source: str, location: str, problem: str) -> QueryError:
-        place = f"{self._within}{location}"
-        told = f"The JSONata expression '{source.strip()}' specified for the field '{place}' {problem}"
-        return QueryError(f"{self.where}{told}", place)
-
-    def expected(self, fields: Mapping[str, Any], name: str, kind: Any, called: str) -> Any:
-        """The value of a field that must be of a type of JSON."""
-        value = self.of(fields, name)
-        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-            return value
-        told = f"Expected '{called}', but was '{json_type(value)}' for value: {text_of(value)}"
-        source = str(fields[name])
-        source = source[2:-2] if is_expression(source) else source
-        raise self._wrong(source, name, f"returned an unexpected result type. {told}")
-
-    def number(self, fields: Mapping[str, Any], name: str) -> float | None:
-        return self.expected(fields, name, (int, float), "number") if name in fields else None
-
-    def items(self, fields: Mapping[str, Any], given: Any) -> list[Any]:
-        if "Items" in fields:
-            return list(self.expected(fields, "Items", list, "array"))
-        if not isinstance(given, list):
-            raise QueryError(f"{self.where}Map state input must be an array but was: {text_of(given)}", None)
-        return given
-
-    def instant(self, fields: Mapping[str, Any]) -> float:
-        """Epoch seconds of a Wait's Timestamp."""
-        text = self.of(fields, "Timestamp")
-        try:
-            when = datetime.datetime.fromisoformat(text)
-        except (TypeError, ValueError):
-            when = None
-        if when is None or when.tzinfo is None or text[10:11] != "T":
-            told = "cannot be parsed as an ISO-8601 extended offset date-time format string"
-            raise TimestampError(f"{self.where}The Timestamp field {told}: {text}", f"{self._within}Timestamp")
-        return when.timestamp()
-
-
-class TimestampError(QueryError):
-    """A Wait's Timestamp that is none."""
-
-
-def is_expression(text: str) -> bool:
-    return text.startswith("{%") and text.endswith("%}")
-
-
-def json_type(value: Any) -> str:
-    """The name of JSON's type of a value."""
-    if value is None:
-        return "null"
-    kinds: tuple[tuple[Any, str], ...] = ((bool, "boolean"), (str, "string"), ((int, float), "number"), (list, "array"))
-    return next((name for kind, name in kinds if isinstance(value, kind)), "object")
-
-
-def expressions(node: Any) -> Iterator[str]:
-    """The sources of all expressions in a part of a definition."""
-    if isinstance(node, str) and is_expression(node):
-        yield node[2:-2]
-    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from expressions(each)

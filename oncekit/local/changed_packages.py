@@ -60,7 +60,9 @@ REPLACED = (
 def wrong_moto() -> str | None:
     """What to say of a moto that is not of the versions that this package requires; None of one that is."""
     [required] = [each for each in requires("oncekit") or () if each.startswith("moto[")]
-    least, below = (re.findall(rf"{sign}(\d[\d.]*)", required)[0] for sign in (">=", "<"))
+    if (bounds := re.search(r"<(\d[\d.]*),>=(\d[\d.]*)|>=(\d[\d.]*),<(\d[\d.]*)", required)) is None:
+        return "what is installed of this package is of another version: install it again, by pip or make"
+    below, least = bounds[1] or bounds[4], bounds[2] or bounds[3]
     found = version("moto")
     if _numbers(least) <= _numbers(found) < _numbers(below):
         return None

@@ -113,8 +113,7 @@ class StepFunctions:
         """Waits for the end, in real time as well when the clock's is virtual: nothing else can be done meanwhile."""
         arn = given["stateMachineArn"]
         if self._executions.machine(arn).type != "EXPRESS":
-            told = "This operation is not supported by this type of state machine"
-            raise client_error("StateMachineTypeNotSupported", told, "StartSyncExecution")
+            raise _not_of_this_type("StartSyncExecution")
         execution = self._executions.start(arn, given.get("name"), given.get("input"), is_alone=True)
         with ended:
             ended.wait_for(lambda: execution.status != RUNNING, EXPRESS_SECONDS)
@@ -149,21 +148,33 @@ class StepFunctions:
         return {name: value for name, value in seen.items() if name not in left_out}
 
     def _list(self, given: Given) -> Answer:
-        """One page, newest first: what runs by its start, what has ended by its end (API Reference)."""
+        """Newest first: what runs by its start or redrive, what has ended by its end (API Reference)."""
         machine = self._executions.machine(given["stateMachineArn"])
+        if machine.type == "EXPRESS":
+            raise _not_of_this_type("ListExecutions")
         wanted = given.get("statusFilter")
         found = [views.description(each) for each in machine.executions if wanted in (None, each.status)]
-        found.sort(key=lambda each: each.get("stopDate") or each["startDate"], reverse=True)
-        return {"executions": found[: int(given.get("maxResults") or len(found))]}
+        found.sort(key=lambda each: each.get("stopDate") or each.get("redriveDate") or each["startDate"], reverse=True)
+        return _page("executions", found, given)
 
     def _history(self, given: Given) -> Answer:
         events = list(self._standard(given).run.history.events)
         if given.get("reverseOrder"):
             events.reverse()
-        start = int(given.get("nextToken") or 0)
-        end = start + int(given.get("maxResults") or 1000)
-        more = {"nextToken": str(end)} if end < len(events) else {}
-        return {"events": [{**each, "timestamp": _instant(each["timestamp"])} for each in events[start:end]], **more}
+        return _page("events", [{**each, "timestamp": _instant(each["timestamp"])} for each in events], given)
+
+
+def _page(name: str, found: list[dict[str, Any]], given: Given) -> Answer:
+    """100 of them, or as many as were asked for, from the token on."""
+    start = int(given.get("nextToken") or 0)
+    end = start + int(given.get("maxResults") or 100)
+    more = {"nextToken": str(end)} if end < len(found) else {}
+    return {name: found[start:end], **more}
+
+
+def _not_of_this_type(operation: str) -> ClientError:
+    told = "This operation is not supported by this type of state machine"
+    return client_error("StateMachineTypeNotSupported", told, operation)
 
 
 def _does_not_exist(arn: str) -> ClientError:

@@ -23,6 +23,7 @@ from botocore.exceptions import ClientError
 
 from oncekit.asl.definition import InvalidDefinition, check
 from oncekit.asl.expression import Evaluator
+from oncekit.asl.functions import no_constant
 from oncekit.asl.history import History, iso
 from oncekit.asl.running import WHOLE
 from oncekit.asl.sizes import MAX_BYTES
@@ -71,11 +72,12 @@ class Executions:
 
     def create(self, name: str, definition: str, role_arn: str, kind: str) -> StateMachine:
         arn = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{name}"
+        _check_name(name)
         _check(definition)
         known = self.machines.get(arn)
         if known is not None:
-            if (known.definition, known.role_arn, known.type) == (definition, role_arn, kind):
-                return known
+            if (known.definition, known.type) == (definition, kind):
+                return known  # "will ignore these differences", says the API Reference of the role
             raise _refusal("StateMachineAlreadyExists", f"State Machine Already Exists: '{arn}'")
         machine = StateMachine(arn, name, kind, role_arn, definition, instant(self._clock))
         self.machines[arn] = machine
@@ -113,8 +115,8 @@ class Executions:
         """Start an execution, or give the running one that is the same. One that `is_alone` runs once for certain."""
         text = "{}" if text is None else text
         _check_input(text)
-        if name is not None and not _NAME.fullmatch(name):
-            raise _refusal("InvalidName", f"Invalid Name: '{name}'")
+        if name is not None:
+            _check_name(name)
         name = name or str(uuid.uuid4())
         self._clock.tick()
         with self._one_at_a_time:
@@ -218,6 +220,11 @@ def _refusal(code: str, message: str) -> ClientError:
     return client_error(code, message, "StepFunctions")
 
 
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise _refusal("InvalidName", f"Invalid Name: '{name}'")
+
+
 def _check(definition: str) -> None:
     try:
         check(json.loads(definition))
@@ -230,7 +237,7 @@ def _check_input(text: str) -> None:
         told = f"Invalid State Machine Execution Input: 'longer than {MAX_BYTES} bytes'"
         raise _refusal("InvalidExecutionInput", told)
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=no_constant)
     except ValueError as error:
         raise _refusal("InvalidExecutionInput", f"Invalid State Machine Execution Input: '{error}'") from error
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,9 +29,8 @@ from oncekit.asl.sizes import text_of
 from oncekit.asl.states import Call
 from oncekit.local.engine.service_calls import BrokenState, ServiceCalls, Where
 
-SDK_NAMES = {"dynamodb": "DynamoDb", "eventbridge": "EventBridge", "cloudwatch": "CloudWatch"}
-"""Where a name in an error of the SDK integrations is not just the service's with a capital letter."""
 _BOTO_NAMES = {"sfn": "stepfunctions", "states": "stepfunctions", "eventbridge": "events", "cloudwatchlogs": "logs"}
+_OF_INVOKE = ("FunctionName", "Payload", "Qualifier", "InvocationType", "ClientContext", "LogType")
 _NO_PERMISSION = ("AccessDenied", "AccessDeniedException")
 
 
@@ -40,6 +40,7 @@ class Optimised:
 
     prefix: str
     sdk: str
+    actions: tuple[str, ...]
     unanswered: str = "SdkClientException"
 
     @property
@@ -49,12 +50,17 @@ class Optimised:
 
 
 OPTIMISED = {
-    "lambda": Optimised("Lambda", "AWSLambda"),
-    "dynamodb": Optimised("DynamoDB", "AmazonDynamoDBv2", "AmazonDynamoDBException"),
-    "states": Optimised("StepFunctions", "AWSStepFunctions"),
-    "sqs": Optimised("SQS", "AmazonSQS"),
-    "sns": Optimised("SNS", "AmazonSNS"),
-    "events": Optimised("EventBridge", "AmazonEventBridge"),
+    "lambda": Optimised("Lambda", "AWSLambda", ("invoke",)),
+    "dynamodb": Optimised(
+        "DynamoDB",
+        "AmazonDynamoDBv2",
+        ("getItem", "putItem", "updateItem", "deleteItem"),
+        unanswered="AmazonDynamoDBException",
+    ),
+    "states": Optimised("StepFunctions", "AWSStepFunctions", ("startExecution",)),
+    "sqs": Optimised("SQS", "AmazonSQS", ("sendMessage",)),
+    "sns": Optimised("SNS", "AmazonSNS", ("publish",)),
+    "events": Optimised("EventBridge", "AmazonEventBridge", ("putEvents",)),
 }
 
 
@@ -79,7 +85,7 @@ def perform(calls: ServiceCalls, where: Where, call: Call) -> Any:
 
 
 def _invoked(calls: ServiceCalls, where: Where, call: Call) -> dict[str, Any]:
-    given = dict(call.arguments)
+    given = _named(call.arguments, dict.fromkeys(_OF_INVOKE, ""))
     given["Payload"] = _event(given.get("Payload", {}))
     try:
         answer = calls.call(where, "lambda", "invoke", given)
@@ -131,7 +137,8 @@ class _Integration:
         self._name = service.removeprefix("aws-sdk:")
         self._service = _BOTO_NAMES.get(self._name.lower(), self._name)
         self._method = xform_name(action)
-        if not self._is_sdk and self._name not in OPTIMISED:
+        is_known = self._is_sdk or (self._name in OPTIMISED and action in OPTIMISED[self._name].actions)
+        if not is_known or self._service == "lambda":
             raise BrokenState(f"the local cloud does not run the integration {service}:{action}")
         try:
             self._client = calls.direct(self._service)
@@ -170,17 +177,23 @@ class _Integration:
 
     @property
     def _prefix(self) -> str:
-        return sdk_name(self._name) if self._is_sdk else OPTIMISED[self._name].prefix
+        return java_name(self._model.service_id) if self._is_sdk else OPTIMISED[self._name].prefix
 
 
-def sdk_name(api_name: str) -> str:
-    return SDK_NAMES.get(api_name.lower(), api_name[:1].upper() + api_name[1:])
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+
+
+def java_name(name: str) -> str:
+    """As AWS's SDK for Java writes a name of its models: `Secrets Manager`, `SFN` and `KMSInvalidState` as
+    SecretsManager, Sfn and KmsInvalidState.
+    """
+    return "".join(word[:1].upper() + word[1:].lower() for word in _WORD.findall(name))
 
 
 def sdk_exception(service: str, code: str, model: Any) -> str:
     """The class of AWS's SDK for an error code; the service's general one for a code without a class."""
     name = _classes(model).get(code, service).removesuffix("Exception").removesuffix("Fault")
-    return f"{name}Exception"
+    return f"{java_name(name)}Exception"
 
 
 def _classes(model: Any) -> dict[str, str]:
@@ -219,27 +232,41 @@ def _to_boto(value: Any, shape: Any) -> Any:
     """Arguments as boto3 takes them: members by their names there, other values as text where text is wanted."""
     kind = None if shape is None else shape.type_name
     if kind == "structure" and isinstance(value, dict):
-        names = {name.lower(): name for name in shape.members}
-        if unknown := [name for name in value if name.lower() not in names]:
-            told = ", ".join(f'The field "{name}" is not supported by Step Functions' for name in unknown)
-            raise StateError(RUNTIME, f"The Arguments could not be used to start the Task: [{told}]")
-        return {names[name.lower()]: _to_boto(each, shape.members[names[name.lower()]]) for name, each in value.items()}
+        given = _named(value, {_pascal(name): name for name in shape.members})
+        return {name: _to_boto(each, shape.members[name]) for name, each in given.items()}
     if kind == "list" and isinstance(value, list):
         return [_to_boto(each, shape.member) for each in value]
     if kind == "map" and isinstance(value, dict):
         return {name: _to_boto(each, shape.value) for name, each in value.items()}
     if kind == "blob":
         return value if isinstance(value, bytes) else _bytes(value)
-    if kind == "string" and not isinstance(value, str):
+    if kind == "string" and isinstance(value, dict | list):
         return text_of(value)
+    if kind == "string" and not isinstance(value, str):
+        raise _unusable(f"The value {text_of(value)} must be a STRING")
     return value
+
+
+def _pascal(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def _named(value: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Members by their names in boto3, where there is another one. Raises StateError for what AWS does not take."""
+    if unknown := [name for name in value if name not in names]:
+        raise _unusable(", ".join(f'The field "{name}" is not supported by Step Functions' for name in unknown))
+    return {names[name] or name: each for name, each in value.items()}
+
+
+def _unusable(why: str) -> StateError:
+    return StateError(RUNTIME, f"The Arguments could not be used to start the Task: [{why}]")
 
 
 def _from_boto(value: Any, shape: Any) -> Any:
     """An answer as JSON in PascalCase."""
     kind = None if shape is None else shape.type_name
     if kind == "structure" and isinstance(value, dict):
-        return {name[:1].upper() + name[1:]: _from_boto(each, shape.members.get(name)) for name, each in value.items()}
+        return {_pascal(name): _from_boto(each, shape.members.get(name)) for name, each in value.items()}
     if kind == "list" and isinstance(value, list):
         return [_from_boto(each, shape.member) for each in value]
     if kind == "map" and isinstance(value, dict):

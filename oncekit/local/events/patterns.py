@@ -7,7 +7,8 @@ everything. Here, as on AWS:
   in a pattern, too. An object or an empty array is no field.
 - All paths of a pattern must have a field that matches; of the alternatives in an array, one must.
 - Fields that lie in different elements of one array of the event do not match together.
-- Values match by type and value: "1" is not 1, and 1.0 is 1.
+- Values match by type and value: "1" is not 1, and 1.0 is 1 (so has it the
+  matcher that AWS published; its User Guide says otherwise: unconfirmed).
 - All comparisons but `exists: false` need a field; a field that is null is one.
 
 A pattern that AWS refuses is a PatternError. One of which it is not known whether AWS takes it, or what it makes of it,
