@@ -11,21 +11,15 @@ import operator
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from statistics import fmean
 from typing import Any
 
 STATISTICS: Mapping[str, Callable[[list[float]], float]] = {
     "Sum": sum,
     "Maximum": max,
     "Minimum": min,
-    "Average": fmean,
-    "SampleCount": len,
 }
 COMPARISONS = {
     "GreaterThanThreshold": operator.gt,
-    "GreaterThanOrEqualToThreshold": operator.ge,
-    "LessThanThreshold": operator.lt,
-    "LessThanOrEqualToThreshold": operator.le,
 }
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudwatch import Metrics, counts, states
-from one_state import FAST, NOW, Interpreted, states_of
+from one_state import FAST, NOW, State, states_of
 from template_parts import TEMPLATE
 
 from oncekit.local.definition import render_definition
@@ -228,5 +228,5 @@ class Sweeps:
 
     @staticmethod
     def _evaluated(node: Any, variables: Mapping[str, Any]) -> Any:
-        machine = {"States": {"Any": {"Type": "Task", "Resource": "", "Arguments": node}}}
-        return Interpreted("Any", machine, FAST).calls(variables)
+        machine = {"States": {"S": {"Type": "Task", "Resource": "", "Arguments": node}}}
+        return State("S", machine, FAST).calls(variables)

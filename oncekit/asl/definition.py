@@ -79,3 +79,15 @@ def _why_not(state: Mapping[str, Any], language: str | None) -> str | None:
     if any(each.get("ProcessorConfig", {}).get("Mode") == "DISTRIBUTED" for each in _processors(state)):
         return "is a distributed Map"
     return None
+
+
+def is_expression(text: str) -> bool:
+    return text.startswith("{%") and text.endswith("%}")
+
+
+def expressions(node: Any) -> Iterator[str]:
+    """The sources of all expressions in a part of a definition."""
+    if isinstance(node, str) and is_expression(node):
+        yield node[2:-2]
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from expressions(each)

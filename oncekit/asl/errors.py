@@ -19,7 +19,7 @@ TIMEOUT = "States.Timeout"
 
 
 class StateError(Exception):
-    """A state that failed, or an execution. `event` is its own event in the history, where that is there already."""
+    """A state that failed, or an execution. `told`: the history has its event already."""
 
     def __init__(self, error: str | None, cause: str | None = None, *, told: bool = False) -> None:
         super().__init__(f"{error}: {cause}")

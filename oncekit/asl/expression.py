@@ -37,9 +37,6 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
         self.environment = environment
         self.input = None
 
-    def get_per_thread_instance(self) -> Interpreter:
-        return self
-
     def eval(self, expr: Any, input: Any, environment: Any) -> Any:
         """Without the engine's own look-up of the thread's instance, which is this one."""
         return self._eval(expr, input, environment)

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from oncekit.asl.definition import is_expression
 from oncekit.asl.errors import QueryError
 from oncekit.asl.expression import Evaluator, Scope
 from oncekit.asl.sizes import text_of
-from oncekit.asl.values import JSONataError
+from oncekit.asl.values import JSONataError, json_type
 
 MOST_SECONDS = 99_999_999
 """The Developer Guide's maximum of `Seconds`, `TimeoutSeconds` and `HeartbeatSeconds`."""
@@ -131,15 +132,3 @@ class Values:
 
 class TimestampError(QueryError):
     """A Wait's Timestamp that is none."""
-
-
-def is_expression(text: str) -> bool:
-    return text.startswith("{%") and text.endswith("%}")
-
-
-def json_type(value: Any) -> str:
-    """The name of JSON's type of a value."""
-    if value is None:
-        return "null"
-    kinds: tuple[tuple[Any, str], ...] = ((bool, "boolean"), (str, "string"), ((int, float), "number"), (list, "array"))
-    return next((name for kind, name in kinds if isinstance(value, kind)), "object")

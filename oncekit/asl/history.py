@@ -17,12 +17,8 @@ class History:
     def __init__(self, now: Callable[[], float], before: Sequence[dict[str, Any]] = ()) -> None:
         self.events: list[dict[str, Any]] = list(before)
         self._now = now
-        self._last = len(self.events)
+        self.last = len(self.events)
         """The event that the next one follows."""
-
-    @property
-    def last(self) -> int:
-        return self._last
 
     def add(self, kind: str, details: Mapping[str, Any], *, after: int | None = None, is_followed: bool = True) -> int:
         """Add an event, after the one before it or after another; its number. What is not followed has no successor."""
@@ -31,13 +27,13 @@ class History:
             "timestamp": iso(self._now()),
             "type": kind,
             "id": number,
-            "previousEventId": self._last if after is None else after,
+            "previousEventId": self.last if after is None else after,
         }
         if kind not in _WITHOUT_DETAILS:
             event[details_name(kind)] = dict(details)
         self.events.append(event)
         if is_followed:
-            self._last = number
+            self.last = number
         return number
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from oncekit.asl.errors import TIMEOUT, QueryError, StateError
 from oncekit.asl.fields import TimestampError
-from oncekit.asl.history import iso
+from oncekit.asl.history import History, iso
 from oncekit.asl.sizes import MAX_BYTES, OF_A_TASK_BYTES, exceeded, is_within, text_of
 from oncekit.asl.states import Again, Branches, Call, Frame, Machine, Pause, Way, within
 
@@ -33,6 +33,8 @@ class TimedOut(BaseException):
 class Surroundings(Protocol):
     """What an execution is handed. Everything may raise Abandoned or TimedOut."""
 
+    history: History
+
     def call(self, frame: Frame, call: Call) -> Any:
         """The answer of a Task's resource, as JSON. Raises StateError, with States.Timeout when it takes too long."""
 
@@ -49,10 +51,6 @@ class Surroundings(Protocol):
 
     def left(self, machine: Machine, frame: Frame) -> None:
         """A state has ended."""
-
-    @property
-    def last_event(self) -> int:
-        """The number of the event that the next one follows."""
 
 
 def run(machine: Machine, frame: Frame, around: Surroundings) -> Any:
@@ -74,7 +72,7 @@ class _State:
         self.around = around
         self.name = frame.state
         self.type = machine.type_of(frame.state)
-        self.before = around.last_event
+        self.before = around.history.last
         """What the state's first event follows; so does that of an expression that fails, on AWS."""
 
     def way(self) -> Way:
@@ -211,7 +209,7 @@ class _State:
             with suppress(Abandoned):
                 self.around.record("MapIterationAborted", about)
             raise
-        last = self.around.last_event
+        last = self.around.history.last
         self.around.record("MapIterationSucceeded", about)
         return result, last
 

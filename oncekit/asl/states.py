@@ -69,9 +69,6 @@ class Again:
     seconds: float
 
 
-Asked = Call | Pause | Branches
-
-
 class Machine:
     """A definition, or the ItemProcessor of a Map. `dice` is behind the jitter of retries."""
 
@@ -95,7 +92,7 @@ class Machine:
 
     # ---- steps ----
 
-    def begin(self, frame: Frame) -> Asked | Way:
+    def begin(self, frame: Frame) -> Call | Pause | Branches | Way:
         """What the state asks for, or where it leads. Raises StateError."""
         state, values = self.states[frame.state], self._values(frame)
         match state["Type"]:

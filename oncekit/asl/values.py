@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from math import inf, isfinite
 from typing import Any
 
@@ -30,8 +29,6 @@ def bound(value: Any) -> Any:
         return {key: bound(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
         return [bound(member) for member in value]
-    if isinstance(value, datetime.datetime):
-        return value.isoformat()
     return value
 
 
@@ -76,3 +73,11 @@ def _plain(value: Any) -> Any:
     if is_function(value):
         raise JSONataError("returned an unsupported result type.")
     raise JSONataError(f"returned an unsupported result type: {kind.__name__}")
+
+
+def json_type(value: Any) -> str:
+    """The name of JSON's type of a value."""
+    if value is None:
+        return "null"
+    kinds: tuple[tuple[Any, str], ...] = ((bool, "boolean"), (str, "string"), ((int, float), "number"), (list, "array"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "object")

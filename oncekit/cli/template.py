@@ -35,13 +35,12 @@ def find_event(name: str, template: Path) -> str:
 def clear_errors() -> Iterator[None]:
     """Errors of the template, the definition, the port and the engine as problems."""
     from oncekit.local.definition import DefinitionError
-    from oncekit.local.engine import EngineReplaced
     from oncekit.local.loopback import PortInUseError
     from oncekit.local.template import TemplateError
 
     try:
         yield
-    except (TemplateError, DefinitionError, EngineReplaced, PortInUseError) as error:
+    except (TemplateError, DefinitionError, PortInUseError) as error:
         raise Problem(" ".join(str(error).split())) from error  # an error of YAML has lines
     except UnicodeDecodeError as error:
         raise Problem(f"a file of the template is not UTF-8 text: {error.reason} at byte {error.start}") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from importlib.metadata import requires, version
+from importlib.metadata import version
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,18 @@ REPLACED = (
 )
 
 
-def wrong_moto() -> str | None:
-    """What to say of a moto that is not of the versions that this package requires; None of one that is."""
-    [required] = [each for each in requires("oncekit") or () if each.startswith("moto[")]
-    if (bounds := re.search(r"<(\d[\d.]*),>=(\d[\d.]*)|>=(\d[\d.]*),<(\d[\d.]*)", required)) is None:
-        return "what is installed of this package is of another version: install it again, by pip or make"
-    below, least = bounds[1] or bounds[4], bounds[2] or bounds[3]
-    found = version("moto")
-    if _numbers(least) <= _numbers(found) < _numbers(below):
-        return None
-    needed = f"pip install 'moto>={least},<{below}'"
-    return f"moto {found} is installed, with which the local cloud was not tried: {needed}"
+TRIED = {"moto": ("5.1.21", "6"), "jsonata-python": ("0.7.1", "0.7.2")}
+"""From which version on, and below which one."""
+
+
+def wrong_package() -> str | None:
+    """What to say of a package in another version than those that were tried; None where all are right."""
+    for package, (least, below) in TRIED.items():
+        found = version(package)
+        if not _numbers(least) <= _numbers(found) < _numbers(below):
+            needed = f"pip install '{package}>={least},<{below}'"
+            return f"{package} {found} is installed, with which the local cloud was not tried: {needed}"
+    return None
 
 
 def _numbers(text: str) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
-from oncekit.local.changed_packages import wrong_moto
+from oncekit.local.changed_packages import wrong_package
 from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.deploy import Application, Stack, deploy
 from oncekit.local.engine.api import StepFunctions
@@ -106,7 +106,7 @@ class Cloud:
         self._keys = AccessKeys(self._access_key)
         self._stack.enter_context(no_other_cloud(self._keys.own.environment))
         template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
-        if (reason := wrong_moto()) is not None:
+        if (reason := wrong_package()) is not None:
             raise LocalCloudError(reason)
         import_models()
         from moto import mock_aws

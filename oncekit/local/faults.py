@@ -18,10 +18,10 @@ from typing import Any, TypedDict, Unpack
 
 from botocore.exceptions import ConnectionClosedError
 
-from oncekit.asl.errors import StateError
+from oncekit.asl.errors import RUNTIME, StateError
 from oncekit.local.client_errors import client_error
 from oncekit.local.engine.repeats import Again
-from oncekit.local.engine.service_calls import BrokenState, Call, Interceptor
+from oncekit.local.engine.service_calls import Call, Interceptor
 
 Proceed = Callable[[], dict[str, Any]]
 
@@ -70,7 +70,7 @@ def breaks(**select: Unpack[Select]) -> Interceptor:
 
     def strike(_call: Call, proceed: Proceed) -> dict[str, Any]:
         proceed()
-        raise BrokenState("as a test says")
+        raise StateError(RUNTIME, "as a test says")
 
     return _striking(strike, select)
 

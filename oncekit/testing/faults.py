@@ -257,8 +257,7 @@ def _caller(cloud: TestCloud) -> str:
 
 def stop(cloud: TestCloud, owner: str) -> None:
     """End an execution. Of an Express one nobody can ask that, but AWS may do it."""
-    from oncekit.local.engine.live import ABORTED
     from oncekit.promises.owners import execution_of_owner
 
     execution = cloud.executions.find(execution_of_owner(owner))
-    execution.run.end(ABORTED, {"error": "Killed", "cause": "by the test"})
+    execution.stop("Killed", "by the test")

@@ -57,10 +57,6 @@ class Player:
     ) -> int:
         return self.history.add(kind, details, after=after, is_followed=is_followed)
 
-    @property
-    def last_event(self) -> int:
-        return self.history.last
-
     def entered(self, _machine: Machine, _frame: Frame) -> None:
         """Nothing to do."""
 

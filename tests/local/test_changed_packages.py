@@ -11,7 +11,7 @@ from types import FunctionType
 import pytest
 
 from oncekit.local import LocalCloud
-from oncekit.local.changed_packages import REPLACED, wrong_moto
+from oncekit.local.changed_packages import REPLACED, wrong_package
 
 pytestmark = pytest.mark.ours
 
@@ -44,8 +44,10 @@ def test_nothing_else_is_replaced_inside_a_package_and_nothing_stays_so() -> Non
 def test_a_moto_of_another_version_is_refused_in_words(
     monkeypatch: pytest.MonkeyPatch, installed: str, said: str | None
 ) -> None:
-    monkeypatch.setattr("oncekit.local.changed_packages.version", lambda _package: installed)
-    assert wrong_moto() == said
+    monkeypatch.setattr(
+        "oncekit.local.changed_packages.version", lambda package: installed if package == "moto" else "0.7.1"
+    )
+    assert wrong_package() == said
 
 
 def code_of_the_packages() -> dict[str, object]:

@@ -13,8 +13,8 @@ from typing import Any
 
 from one_state import State, Way
 
+from oncekit.asl.definition import is_expression
 from oncekit.asl.errors import StateError
-from oncekit.asl.fields import is_expression
 from oncekit.asl.history import iso
 from oncekit.cli.deployed.aws_errors import clear_aws_errors
 from oncekit.cli.deployed.session import Place, local_endpoint, session_at

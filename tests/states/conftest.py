@@ -9,7 +9,7 @@ from typing import Any
 
 import aws_state
 import pytest
-from one_state import FAST, FULL, MAX_ATTEMPTS, NOW, Interpreted, Lane, State, machine_of
+from one_state import FAST, FULL, MAX_ATTEMPTS, NOW, Lane, State, machine_of
 from scenarios.options import states_run_on_aws
 
 from oncekit.local.deploy import rendered_definitions
@@ -22,7 +22,7 @@ KIND = pytest.StashKey[Callable[..., State]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Who answers for a state."""
-    config.stash[KIND] = Interpreted
+    config.stash[KIND] = State
     if states_run_on_aws(config):
         try:
             client = aws_state.client(config.getoption("profile"), config.getoption("region"))

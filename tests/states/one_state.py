@@ -1,7 +1,7 @@
 """One state of a definition by itself: what it makes of its input, of an answer or of an error, and where it goes.
 
 The expressions are the definitions' own, rendered as in the local cloud. They are evaluated by the local cloud's
-interpreter (Interpreted), or by AWS itself (aws_state.py). Time stands still at NOW.
+interpreter (State), or by AWS itself (aws_state.py). Time stands still at NOW.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import json
 import random
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -42,7 +41,7 @@ FAST = Lane(FAST_ID, {"me": f"{FAST_ID}:nonce", "ran": False, "http": {}, "stops
 
 
 @dataclass(frozen=True)
-class State(ABC):
+class State:
     """A state with the values that its expressions may read, in the machine it is of; `at` is what time it is."""
 
     name: str
@@ -63,34 +62,6 @@ class State(ABC):
         changed = json.loads(written.replace(old, new))
         return replace(self, machine={**self.machine, "States": {**self.machine["States"], self.name: changed}})
 
-    @abstractmethod
-    def chooses(self, variables: Mapping[str, Any], given: Any = None) -> Way:
-        """The way of a Choice, or of another state that asks nobody."""
-
-    @abstractmethod
-    def calls(self, variables: Mapping[str, Any]) -> Any:
-        """The arguments of a Task's call."""
-
-    @abstractmethod
-    def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
-        """The way on with the answer of a call, or with what the branches of a Map gave."""
-
-    @abstractmethod
-    def maps(self, given: Any) -> Way:
-        """The way of a Map whose one branch gives what it gets, also when its items cannot be evaluated."""
-
-    @abstractmethod
-    def selects(self, given: Any) -> list[Any]:
-        """The inputs of a Map's iterations."""
-
-    @abstractmethod
-    def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way:
-        """The way on with an error that is not tried again, and that the state catches."""
-
-
-class Interpreted(State):
-    """As the local cloud's interpreter has it."""
-
     @functools.cached_property
     def _machine(self) -> Machine:
         dice = random.Random(0)
@@ -101,19 +72,23 @@ class Interpreted(State):
         return Frame(self.name, given, {**self.lane.begun, **variables}, self.lane.context(given))
 
     def chooses(self, variables: Mapping[str, Any], given: Any = None) -> Way:
+        """The way of a Choice, or of another state that asks nobody."""
         way = self._machine.begin(self._frame(variables, given))
         assert isinstance(way, Way)
         return way
 
     def calls(self, variables: Mapping[str, Any]) -> Any:
+        """The arguments of a Task's call."""
         call = self._machine.begin(self._frame(variables))
         assert isinstance(call, Call)
         return call.arguments
 
     def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
+        """The way on with the answer of a call, or with what the branches of a Map gave."""
         return self._machine.answered(self._frame(variables, given), result)
 
     def maps(self, given: Any) -> Way:
+        """The way of a Map whose one branch gives what it gets, also when its items cannot be evaluated."""
         frame = self._frame({}, given)
         try:
             return self._machine.answered(frame, self._items(frame))
@@ -121,6 +96,7 @@ class Interpreted(State):
             return self._machine.caught(frame, error)
 
     def selects(self, given: Any) -> list[Any]:
+        """The inputs of a Map's iterations."""
         frame = self._frame({}, given)
         return [self._machine.selected(frame, index, item) for index, item in enumerate(self._items(frame))]
 
@@ -130,6 +106,7 @@ class Interpreted(State):
         return branches.items
 
     def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way:
+        """The way on with an error that is not tried again, and that the state catches."""
         return self._machine.caught(self._frame(variables, given), StateError(error, cause))
 
 

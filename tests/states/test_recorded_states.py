@@ -16,7 +16,7 @@ import boto3
 import pytest
 from aws_state import OnAws
 from botocore.stub import Stubber
-from one_state import Interpreted, State, Way
+from one_state import State, Way
 
 from oncekit.asl.errors import StateError
 
@@ -45,7 +45,7 @@ def in_text(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_interpreter(_case: Mapping[str, Any]) -> Callable[..., State]:
-    return Interpreted
+    return State
 
 
 def by_recording(case: Mapping[str, Any]) -> Callable[..., State]:

@@ -1,17 +1,14 @@
 """Step Functions of the local cloud: executions on `oncekit.asl`, with what they are handed.
 
-    executions.py    state machines; starts, stops, redrives
-    runs.py          an execution from its start to its end
-    integrations.py  names and shapes of parameters, responses and errors of a Task's call
-    service_calls.py the one place that every service call goes through, with interceptors
-    views.py         answers about executions, which may be outdated
-    repeats.py       Express executions that run more than once
-    api.py           the API of Step Functions
+executions.py    state machines; starts, stops, redrives
+runs.py          an execution from its start to its end
+integrations.py  names and shapes of parameters, responses and errors of a Task's call
+service_calls.py the one place that every service call goes through, with interceptors
+views.py         answers about executions, which may be outdated
+repeats.py       Express executions that run more than once
+api.py           the API of Step Functions
 
-and two things that moto has otherwise than AWS:
-
-    dynamodb.py      atomic writes, tokens of transactions, conditions on what is not there
-    timing.py        timestamps of objects from a clock
+dynamodb.py      what moto has otherwise: atomic writes, tokens of transactions, conditions on what is not there
 """
 
 from __future__ import annotations
@@ -20,28 +17,12 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 
 from oncekit.local.clock import Clock
 from oncekit.local.engine.executions import Executions
 from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.service_calls import ServiceCalls
 from oncekit.local.patching import replaced
-
-PINNED = {"jsonata-python": "0.7.1"}
-
-
-class EngineReplaced(RuntimeError):
-    """An installed package is not the one that was patched and tested."""
-
-
-def check_pins() -> None:
-    for package, wanted in PINNED.items():
-        if (found := version(package)) != wanted:
-            raise EngineReplaced(
-                f"{package} {found} is installed, but the local cloud patches {package} {wanted}: "
-                f"install the pinned requirements, or run the tests in tests/local against {found} and change PINNED"
-            )
 
 
 @contextmanager
@@ -52,9 +33,10 @@ def install(
 
     `dice` is behind the jitter of retries, $random and $uuid; seeded by default, so that a run can be repeated.
     """
-    check_pins()
+    from moto.s3 import models as s3
+
     from oncekit.asl.expression import strict_syntax
-    from oncekit.local.engine import dynamodb, runs, timing
+    from oncekit.local.engine import dynamodb, runs
 
     chance = dice or random.Random(0)  # noqa: S311 jitter, no secret
     executions = Executions(clock, service_calls, repeats, chance)
@@ -62,7 +44,7 @@ def install(
         _deep_recursion(runs.RECURSION_LIMIT),
         strict_syntax(),
         executions.noted(),
-        replaced(*timing.changes(clock), *dynamodb.changes()),
+        replaced((s3, "utcnow", lambda: runs.instant(clock).replace(tzinfo=None)), *dynamodb.changes()),
     ):
         yield executions
 

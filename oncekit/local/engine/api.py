@@ -34,7 +34,6 @@ class StepFunctions:
             "DeleteStateMachine": self._delete,
             "DescribeStateMachine": self._describe_machine,
             "DescribeStateMachineAlias": self._describe_alias,
-            "ListStateMachines": self._list_machines,
             "StartExecution": self._start,
             "StartSyncExecution": self._start_sync,
             "StopExecution": self._stop,
@@ -57,8 +56,9 @@ class StepFunctions:
 
     def served(self, request: Request, _proceed: Proceed) -> Served:
         """The answer to a signed request, in this process or at the endpoint. Raises ClientError."""
-        answer = self.answer(request.target, json.loads(request.body or b"{}"))
-        return 200, {"Content-Type": "application/x-amz-json-1.0"}, json.dumps(answer, default=_date).encode()
+        answer = self.answer(request.target, request.asked.parameters)
+        told = json.dumps(answer, default=datetime.datetime.timestamp)
+        return 200, {"Content-Type": "application/x-amz-json-1.0"}, told.encode()
 
     # ---- machines ----
 
@@ -95,13 +95,6 @@ class StepFunctions:
             "name": arn.rpartition(":")[2],
             "routingConfiguration": [{"stateMachineVersionArn": f"{machine.arn}:1", "weight": 100}],
         }
-
-    def _list_machines(self, _given: Given) -> Answer:
-        told = (
-            {"stateMachineArn": each.arn, "name": each.name, "type": each.type, "creationDate": each.created}
-            for each in self._executions.machines.values()
-        )
-        return {"stateMachines": list(told)}
 
     # ---- executions ----
 
@@ -159,9 +152,8 @@ class StepFunctions:
 
     def _history(self, given: Given) -> Answer:
         events = list(self._standard(given).run.history.events)
-        if given.get("reverseOrder"):
-            events.reverse()
-        return _page("events", [{**each, "timestamp": _instant(each["timestamp"])} for each in events], given)
+        instant = datetime.datetime.fromisoformat
+        return _page("events", [{**each, "timestamp": instant(each["timestamp"])} for each in events], given)
 
 
 def _page(name: str, found: list[dict[str, Any]], given: Given) -> Answer:
@@ -179,14 +171,3 @@ def _not_of_this_type(operation: str) -> ClientError:
 
 def _does_not_exist(arn: str) -> ClientError:
     return client_error("ExecutionDoesNotExist", f"Execution Does Not Exist: '{arn}'", "StepFunctions")
-
-
-def _instant(text: str) -> datetime.datetime:
-    return datetime.datetime.fromisoformat(text)
-
-
-def _date(value: Any) -> float:
-    """A point in time as the protocol has it."""
-    if isinstance(value, datetime.datetime):
-        return value.timestamp()
-    raise TypeError(f"{type(value).__name__} is not JSON")

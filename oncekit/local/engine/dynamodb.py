@@ -26,8 +26,6 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from oncekit.local.client_errors import client_error
 from oncekit.local.clock import Clock
 from oncekit.local.own_services import Answer, Proceed, Request, Service
@@ -70,17 +68,13 @@ def _transacted(clock: Clock, body: Mapping[str, Any], proceed: Proceed) -> Answ
     since, before = _done.get(token, (float("-inf"), ""))
     if token and clock.now() - since <= TOKEN_SECONDS:
         if before != items:
-            raise _mismatch()
+            said = "Request token has already been used with different parameters"
+            raise client_error("IdempotentParameterMismatchException", said, "TransactWriteItems")
         return 200, {"Content-Type": "application/x-amz-json-1.0"}, b"{}"
     answer = proceed()
     if token and answer[0] < HTTPStatus.BAD_REQUEST:
         _done[token] = (clock.now(), items)
     return answer
-
-
-def _mismatch() -> ClientError:
-    said = "Request token has already been used with different parameters"
-    return client_error("IdempotentParameterMismatchException", said, "TransactWriteItems")
 
 
 def changes() -> list[Change]:

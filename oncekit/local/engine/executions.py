@@ -17,6 +17,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -207,8 +208,7 @@ class Executions:
             execution.redrive_date = instant(self._clock)
             history = History(self._clock.now, before.history.events)
             history.add("ExecutionRedriven", {"redriveCount": execution.redrive_count})
-            left = before.checkpoint
-            frame = Frame(left.state, left.input, left.variables, self._context(execution))
+            frame = replace(before.checkpoint, context=self._context(execution))
             run = self._run(execution, self._program(execution.definition), frame, history)
             execution.stop_date = execution.error = execution.cause = None
             execution.status = RUNNING

@@ -27,7 +27,7 @@ from oncekit.asl.errors import RUNTIME, TIMEOUT, StateError
 from oncekit.asl.running import is_function
 from oncekit.asl.sizes import text_of
 from oncekit.asl.states import Call
-from oncekit.local.engine.service_calls import BrokenState, ServiceCalls, Where
+from oncekit.local.engine.service_calls import ServiceCalls, Where
 
 _BOTO_NAMES = {"sfn": "stepfunctions", "states": "stepfunctions", "eventbridge": "events", "cloudwatchlogs": "logs"}
 _OF_INVOKE = ("FunctionName", "Payload", "Qualifier", "InvocationType", "ClientContext", "LogType")
@@ -77,8 +77,6 @@ def perform(calls: ServiceCalls, where: Where, call: Call) -> Any:
         return _Integration(calls, service, action).perform(where, call.arguments)
     except TimeoutError:
         raise StateError(TIMEOUT) from None
-    except BrokenState as error:
-        raise StateError(RUNTIME, str(error)) from error
 
 
 # ---- functions ----
@@ -91,7 +89,7 @@ def _invoked(calls: ServiceCalls, where: Where, call: Call) -> dict[str, Any]:
         answer = calls.call(where, "lambda", "invoke", given)
     except ClientError as error:
         raise _optimised_error(calls, "lambda", error) from error
-    except (StateError, TimeoutError, BrokenState):
+    except (StateError, TimeoutError):
         raise
     except Exception as error:  # whatever a connection that breaks raises
         raise StateError("Lambda.SdkClientException", str(error)) from error
@@ -106,10 +104,6 @@ def _invoked(calls: ServiceCalls, where: Where, call: Call) -> dict[str, Any]:
 def _event(value: Any) -> bytes:
     """What a function is sent: half a surrogate pair, which UTF-8 does not have, as an escape."""
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _bytes(value: Any) -> bytes:
-    return text_of(value).encode("utf-8", "surrogatepass")
 
 
 def _payload(answer: Mapping[str, Any]) -> Any:
@@ -139,13 +133,15 @@ class _Integration:
         self._method = xform_name(action)
         is_known = self._is_sdk or (self._name in OPTIMISED and action in OPTIMISED[self._name].actions)
         if not is_known or self._service == "lambda":
-            raise BrokenState(f"the local cloud does not run the integration {service}:{action}")
+            raise StateError(RUNTIME, f"the local cloud does not run the integration {service}:{action}")
         try:
             self._client = calls.direct(self._service)
         except UnknownServiceError:
-            raise BrokenState(f"the local cloud knows no service {self._name}: {service}:{action} is not run") from None
+            raise StateError(
+                RUNTIME, f"the local cloud knows no service {self._name}: {service}:{action} is not run"
+            ) from None
         if self._method not in self._client.meta.method_to_api_mapping:
-            raise BrokenState(f"the service {self._name} has no action {action}: {service}:{action} is not run")
+            raise StateError(RUNTIME, f"the service {self._name} has no action {action}: {service}:{action} is not run")
 
     def perform(self, where: Where, arguments: Any) -> Any:
         operation = self._model.operation_model(self._client.meta.method_to_api_mapping[self._method])
@@ -157,7 +153,7 @@ class _Integration:
                 raise _optimised_error(self._calls, self._name, error) from error
             name = sdk_exception(self._prefix, error.response["Error"]["Code"], self._model)
             raise StateError(f"{self._prefix}.{name}", cause_of(error, self._prefix)) from error
-        except (StateError, TimeoutError, BrokenState):
+        except (StateError, TimeoutError):
             raise
         except Exception as error:  # whatever a connection that breaks raises
             unanswered = "SdkClientException" if self._is_sdk else OPTIMISED[self._name].unanswered
@@ -239,7 +235,7 @@ def _to_boto(value: Any, shape: Any) -> Any:
     if kind == "map" and isinstance(value, dict):
         return {name: _to_boto(each, shape.value) for name, each in value.items()}
     if kind == "blob":
-        return value if isinstance(value, bytes) else _bytes(value)
+        return text_of(value).encode("utf-8", "surrogatepass")
     if kind == "string" and isinstance(value, dict | list):
         return text_of(value)
     if kind == "string" and not isinstance(value, str):

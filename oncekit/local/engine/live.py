@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncekit.asl.definition import why_not
+from oncekit.asl.errors import StateError
 
 RUNNING, SUCCEEDED, FAILED, ABORTED, TIMED_OUT = "RUNNING", "SUCCEEDED", "FAILED", "ABORTED", "TIMED_OUT"
 DEAD = (FAILED, ABORTED, TIMED_OUT)
@@ -60,5 +61,4 @@ class LiveExecution:
 
     def stop(self, error: str | None, cause: str | None) -> None:
         """End it, unless it has ended."""
-        pairs = (("error", error), ("cause", cause))
-        self.run.end(ABORTED, {name: value for name, value in pairs if value is not None})
+        self.run.end(ABORTED, StateError(error, cause).details)

@@ -12,7 +12,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from oncekit.asl import running
@@ -57,15 +57,6 @@ def start_thread(work: Callable[[], None], name: str) -> threading.Thread:
     return thread
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """The beginning of a state, from which a redrive continues."""
-
-    state: str
-    input: Any
-    variables: Mapping[str, Any]
-
-
 class Run:
     """One run of an execution: what its machine is handed. `limit` is the machine's TimeoutSeconds."""
 
@@ -84,7 +75,7 @@ class Run:
         self.clock = clock
         self.deadline = math.inf if limit is None else clock.now() + limit
         self.over = False
-        self.checkpoint = Checkpoint(frame.state, frame.input, frame.variables)
+        self.checkpoint = replace(frame)
         self._machine = machine
         self._frame = frame
         self._calls = calls
@@ -148,14 +139,10 @@ class Run:
                 raise TooManyEvents
             return self.history.add(kind, details, after=after, is_followed=is_followed)
 
-    @property
-    def last_event(self) -> int:
-        return self.history.last
-
     def entered(self, _machine: Machine, frame: Frame) -> None:
         """A redrive goes on from here; of a Map from its beginning."""
         if frame is self._frame:
-            self.checkpoint = Checkpoint(frame.state, frame.input, frame.variables)
+            self.checkpoint = replace(frame)
         self._tell("enter", frame)
 
     def left(self, _machine: Machine, frame: Frame) -> None:
@@ -188,12 +175,12 @@ class Run:
         """Wait until nothing more is done in the name of the execution: a call may go on beyond its end."""
         self._done.wait(timeout)
 
-    def end(self, status: str, details: Mapping[str, Any], output: Any = None) -> bool:
-        """End the execution, unless it has ended already; returns whether this call ended it."""
+    def end(self, status: str, details: Mapping[str, Any], output: Any = None) -> None:
+        """End the execution, unless it has ended already."""
         execution = self.execution
         with self._lock:
             if self.over:
-                return False
+                return
             self.over = True
             self.history.add(f"Execution{_LAST[status]}", details)
             execution.error, execution.cause = details.get("error"), details.get("cause")
@@ -207,7 +194,6 @@ class Run:
         self.clock.leave()
         with ended:
             ended.notify_all()
-        return True
 
     def _tell_watchers(self) -> None:
         for watcher in watchers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -35,10 +36,6 @@ class Call:
     attempt: int
 
 
-class BrokenState(Exception):
-    """Step Functions itself cannot go on with the state: `States.Runtime`."""
-
-
 Interceptor = Callable[[Call, Callable[[], dict[str, Any]]], dict[str, Any]]
 
 
@@ -69,7 +66,7 @@ class ServiceCalls:
 
     An interceptor gets the call and `proceed`. Raising before `proceed` means the call never arrived, raising after it
     means that its answer was lost, and returning something else is a lie. A TimeoutError is the state's own timeout, a
-    BrokenState its `States.Runtime`.
+    StateError its error.
     Whether the role of the state machine allows a call, the service says: after the interceptors.
     """
 
@@ -93,12 +90,10 @@ class ServiceCalls:
                     aws_access_key_id=self._key.id,
                     aws_secret_access_key=self._key.secret,
                     # A name of its own: botocore composes the long one again for each call.
-                    # Without a prefix such as `sync-`: moto answers to no host that has one.
                     config=Config(
                         parameter_validation=False,
                         retries={"total_max_attempts": 1},
                         user_agent="once",
-                        inject_host_prefix=False,
                     ),
                 )
                 self._clients[service] = client
@@ -136,7 +131,7 @@ class ServiceCalls:
             return self.make(service, action, parameters)
 
         for interceptor in reversed(self._interceptors):
-            make = _around(interceptor, call, make)
+            make = functools.partial(interceptor, call, make)
         where.run.check()
         try:
             return make()
@@ -178,7 +173,3 @@ def _patience(where: Where) -> float:
     left = where.run.clock.real_seconds(where.run.deadline - where.run.clock.now())
     longest = min(where.timeout, threading.TIMEOUT_MAX)
     return longest if left is None else max(0.0, min(longest, left))
-
-
-def _around(interceptor: Interceptor, call: Call, make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
-    return lambda: interceptor(call, make)

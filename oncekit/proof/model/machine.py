@@ -8,24 +8,21 @@ and in variables. Variables that nobody can read any more are forgotten, so that
 
 from __future__ import annotations
 
-import datetime
 import functools
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from oncekit.asl import states
+from oncekit.asl.definition import expressions
 from oncekit.asl.errors import StateError, is_named
 from oncekit.asl.expression import Evaluator
+from oncekit.asl.history import iso
 
 NOW = 1_767_225_600
-
-
-def iso(seconds: int) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 class _Dice(random.Random):
@@ -213,20 +210,9 @@ def _wanted(name: str, source: Any, live: frozenset[str]) -> Any:
     return {key: each for key, each in source.items() if key in members} if members else None
 
 
-def _expressions(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        for each in node.values():
-            yield from _expressions(each)
-    elif isinstance(node, list):
-        for each in node:
-            yield from _expressions(each)
-    elif isinstance(node, str) and node.startswith("{%"):
-        yield node
-
-
 def _uses(node: Any) -> frozenset[str]:
     """Variables, or members of variables (`record.owner`), that the expressions in `node` read."""
-    found = [_PATH.findall(source) for source in _expressions(node)]
+    found = [_PATH.findall(source) for source in expressions(node)]
     return frozenset(f"{name}.{member}" if member else name for paths in found for name, member in paths)
 
 

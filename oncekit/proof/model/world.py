@@ -11,8 +11,9 @@ import hashlib
 import uuid
 from typing import NamedTuple
 
+from oncekit.asl.history import iso
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.proof.model.machine import NOW, iso
+from oncekit.proof.model.machine import NOW
 from oncekit.proof.model.record import Record, parsed, text
 
 FULL, FAST = "full", "fast"
