@@ -38,8 +38,27 @@ def check(definition: Any) -> None:
     for name, state in states.items():
         if state.get("Type") not in (*FIELDS, "Parallel"):
             raise InvalidDefinition(f"{name}: there is no type of state {state.get('Type')!r}")
+        if missing := _missing(state):
+            raise InvalidDefinition(f"{name}: a {state['Type']} needs {missing}")
         for inside in (*_processors(state), *state.get("Branches", ())):
             check(inside)
+
+
+_NEEDED = {
+    "Choice": ("Choices",),
+    "Map": ("ItemProcessor", "Iterator"),
+    "Parallel": ("Branches",),
+    "Task": ("Resource",),
+    "Wait": ("Seconds", "Timestamp", "SecondsPath", "TimestampPath"),
+}
+"""Of each of these a state has one."""
+
+
+def _missing(state: Mapping[str, Any]) -> str | None:
+    needed = [_NEEDED.get(state["Type"], ())]
+    if state["Type"] not in ("Choice", "Fail", "Succeed"):
+        needed.append(("Next", "End"))
+    return next((" or ".join(names) for names in needed if names and not set(names) & set(state)), None)
 
 
 def _targets(states: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

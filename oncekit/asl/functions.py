@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jsonata import Jsonata
+from jsonata.functions import Functions
 from jsonata.jexception import JException
 from jsonata.signature import Signature
 from jsonata.utils import Utils
@@ -142,10 +143,13 @@ def _expanded(replacement: str, found: Match) -> str:
     return re.sub(r"[$]([$0-9])", value_of, replacement)
 
 
-def sort(values: list[Any] | None) -> list[Any] | None:
+def sort(values: list[Any] | None, is_after: Any = None) -> list[Any] | None:
     """Strings by UTF-16 code units, as JavaScript compares them."""
     if values is None or len(values) <= 1:
         return values
+    if is_after is not None:
+        by_function: list[Any] = Functions.sort(values, is_after)
+        return by_function
     if all(isinstance(value, str) for value in values):
         return sorted(values, key=to_units)
     if Utils.is_array_of_numbers(values):
@@ -203,7 +207,7 @@ _TABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "contains": (contains, "<s-(sf):b>"),
     "match": (match, "<s-f:a<o>>"),
     "replace": (replace, "<s-(sf)s:s>"),
-    "sort": (sort, "<a:a>"),
+    "sort": (sort, "<af?:a>"),
     "hash": (hashed, "<s-s?:s>"),
     "parse": (parse, "<s-:x>"),
     "partition": (partition, "<an:a>"),

@@ -6,6 +6,8 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from oncekit.asl.sizes import MAX_EVENTS
+
 _WITHOUT_DETAILS = ("LambdaFunctionStarted", "MapStateSucceeded", "MapStateFailed")
 
 
@@ -19,6 +21,11 @@ class History:
         self._now = now
         self.last = len(self.events)
         """The event that the next one follows."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a Standard execution has no event left but its last one."""
+        return len(self.events) >= MAX_EVENTS - 1
 
     def add(self, kind: str, details: Mapping[str, Any], *, after: int | None = None, is_followed: bool = True) -> int:
         """Add an event, after the one before it or after another; its number. What is not followed has no successor."""

@@ -46,11 +46,11 @@ class Surroundings(Protocol):
     ) -> int:
         """Add an event to the history, as History.add does."""
 
-    def entered(self, machine: Machine, frame: Frame) -> None:
+    def entered(self, frame: Frame) -> None:
         """A state has begun."""
 
-    def left(self, machine: Machine, frame: Frame) -> None:
-        """A state has ended."""
+    def left(self, frame: Frame, way: Way, kind: str, details: Mapping[str, Any]) -> None:
+        """A state leads this way: to be recorded as `record` does, with where a redrive would go on, in one piece."""
 
 
 def run(machine: Machine, frame: Frame, around: Surroundings) -> Any:
@@ -91,8 +91,7 @@ class _State:
         told: dict[str, Any] = {"name": self.name, "output": output, "outputDetails": WHOLE}
         if assigned:
             told |= {"assignedVariables": assigned, "assignedVariablesDetails": WHOLE}
-        self.around.record(f"{self.type}StateExited", told)
-        self.around.left(self.machine, self.frame)
+        self.around.left(self.frame, way, f"{self.type}StateExited", told)
         return way
 
     def _enter(self) -> None:
@@ -100,7 +99,7 @@ class _State:
         if self.type in RETRIED:
             own["RetryCount"] = 0
         self.frame.context = {**self.frame.context, "State": own}
-        self.around.entered(self.machine, self.frame)
+        self.around.entered(self.frame)
 
     def _attempts(self) -> Way:
         while True:
@@ -132,7 +131,8 @@ class _State:
     def _after(self, error: StateError) -> Again | Way:
         try:
             way = self.machine.failed(self.frame, error)
-        except StateError:
+        except StateError as last:  # the same, or one of an expression in its Catch
+            self._tell(last)
             self._map_failed()
             raise
         if isinstance(way, Way):

@@ -18,7 +18,7 @@ from oncekit.asl.expression import Evaluator, strict_syntax
 from oncekit.asl.history import History, details_name
 from oncekit.asl.running import WHOLE, run
 from oncekit.asl.sizes import text_of
-from oncekit.asl.states import Call, Frame, Machine
+from oncekit.asl.states import Call, Frame, Machine, Way
 
 FILE = Path(__file__).parents[2].parent / "shared" / "recorded" / "recorded.json"
 START = 1_700_000_000.0
@@ -57,10 +57,11 @@ class Player:
     ) -> int:
         return self.history.add(kind, details, after=after, is_followed=is_followed)
 
-    def entered(self, _machine: Machine, _frame: Frame) -> None:
+    def entered(self, _frame: Frame) -> None:
         """Nothing to do."""
 
-    left = entered
+    def left(self, _frame: Frame, _way: Way, kind: str, details: Mapping[str, Any]) -> None:
+        self.record(kind, details)
 
 
 def played(case: Mapping[str, Any]) -> list[Event]:

@@ -45,14 +45,17 @@ class StepFunctions:
 
     @property
     def machines(self) -> Sequence[StateMachine]:
-        return list(self._executions.machines.values())
+        return self._executions.all_machines
 
     def answer(self, operation: str, given: Given) -> Answer:
         """Raises ClientError."""
         if operation not in self._answers:
             told = f"the local cloud has no {operation} of Step Functions"
             raise client_error("UnknownOperationException", told, operation)
-        return self._answers[operation](given)
+        try:
+            return self._answers[operation](given)
+        except KeyError as error:
+            raise client_error("ValidationException", f"{operation} needs {error}", operation) from error
 
     def served(self, request: Request, _proceed: Proceed) -> Served:
         """The answer to a signed request, in this process or at the endpoint. Raises ClientError."""

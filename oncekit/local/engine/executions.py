@@ -47,6 +47,7 @@ class Executions:
 
     def __init__(self, clock: Clock, calls: ServiceCalls, repeats: Repeats, dice: random.Random) -> None:
         self.machines: dict[str, StateMachine] = {}
+        self._deleted: list[StateMachine] = []
         self._clock = clock
         self._calls = calls
         self._repeats = repeats
@@ -93,7 +94,15 @@ class Executions:
         return machine
 
     def delete(self, arn: str) -> None:
-        self.machines.pop(arn, None)
+        """Its executions go on, and are there as long as it is remembered."""
+        if (machine := self.machines.pop(arn, None)) is not None:
+            self._deleted.append(machine)
+
+    @property
+    def all_machines(self) -> list[StateMachine]:
+        """Those that were deleted, too, while they have executions."""
+        self._deleted = [each for each in self._deleted if each.executions]
+        return [*self._deleted, *self.machines.values()]
 
     def machine(self, arn: str) -> StateMachine:
         """By its ARN; an alias or a version of it is the machine as it is now."""
@@ -104,7 +113,7 @@ class Executions:
 
     def find(self, arn: str) -> LiveExecution | None:
         """Of several runs under one ARN the last one."""
-        for machine in self.machines.values():
+        for machine in reversed(self.all_machines):
             for execution in reversed(machine.executions):
                 if execution.arn == arn:
                     return execution
@@ -200,10 +209,11 @@ class Executions:
 
     def redrive(self, execution: LiveExecution) -> None:
         with self._one_at_a_time:
-            if execution.status not in DEAD:
+            before = execution.run
+            if execution.status not in DEAD or before.history.is_full:
                 told = f"Execution is {execution.status} and cannot be redriven"
                 raise _refusal("ExecutionNotRedrivable", told)
-            before = execution.run
+            before.is_told.wait()
             execution.redrive_count += 1
             execution.redrive_date = instant(self._clock)
             history = History(self._clock.now, before.history.events)

@@ -20,7 +20,7 @@ from oncekit.asl.errors import RUNTIME, StateError
 from oncekit.asl.history import History
 from oncekit.asl.running import WHOLE, Abandoned, TimedOut
 from oncekit.asl.sizes import MAX_EVENTS, text_of
-from oncekit.asl.states import Call, Frame, Machine
+from oncekit.asl.states import Call, Frame, Machine, Way
 from oncekit.local.clock import Clock
 from oncekit.local.engine.integrations import perform
 from oncekit.local.engine.live import ABORTED, FAILED, SUCCEEDED, TIMED_OUT, LiveExecution
@@ -82,6 +82,8 @@ class Run:
         self._lock = threading.Lock()
         self._waiting: list[threading.Event] = []
         self._done = threading.Event()
+        self.is_told = threading.Event()
+        """Its end, to everybody: a redrive comes after that."""
 
     @property
     def variables(self) -> Mapping[str, Any]:
@@ -133,19 +135,25 @@ class Run:
         self, kind: str, details: Mapping[str, Any], *, after: int | None = None, is_followed: bool = True
     ) -> int:
         with self._lock:
-            if self.over:
-                raise Abandoned
-            if len(self.history.events) == MAX_EVENTS - 1 and self.execution.machine.type != "EXPRESS":
-                raise TooManyEvents
-            return self.history.add(kind, details, after=after, is_followed=is_followed)
+            return self._add(kind, details, after, is_followed)
 
-    def entered(self, _machine: Machine, frame: Frame) -> None:
-        """A redrive goes on from here; of a Map from its beginning."""
-        if frame is self._frame:
-            self.checkpoint = replace(frame)
+    def _add(self, kind: str, details: Mapping[str, Any], after: int | None = None, is_followed: bool = True) -> int:
+        if self.over:
+            raise Abandoned
+        if self.history.is_full and self.execution.machine.type != "EXPRESS":
+            raise TooManyEvents
+        return self.history.add(kind, details, after=after, is_followed=is_followed)
+
+    def entered(self, frame: Frame) -> None:
         self._tell("enter", frame)
 
-    def left(self, _machine: Machine, frame: Frame) -> None:
+    def left(self, frame: Frame, way: Way, kind: str, details: Mapping[str, Any]) -> None:
+        """A redrive goes on at the next state; of a Map from its beginning."""
+        with self._lock:
+            self._add(kind, details)
+            if frame is self._frame and way.to is not None:
+                variables = {**frame.variables, **way.assigned}
+                self.checkpoint = replace(frame, state=way.to, input=way.output, variables=variables)
         self._tell("leave", frame)
         self.check()
 
@@ -158,7 +166,11 @@ class Run:
     def begin(self) -> None:
         """From now on the execution runs, and may be stopped; `go` does its work."""
         self.clock.enter()
-        self._tell_watchers()
+        try:
+            self._tell_watchers()
+        except BaseException:
+            self.clock.leave()
+            raise
 
     def go(self) -> None:
         """Work in a thread of its own."""
@@ -189,11 +201,14 @@ class Run:
             execution.status = status
             for event in self._waiting:
                 event.set()
-        self._tell_watchers()
-        self.clock.wake()
-        self.clock.leave()
-        with ended:
-            ended.notify_all()
+        try:
+            self._tell_watchers()
+        finally:
+            self.clock.wake()
+            self.clock.leave()
+            self.is_told.set()
+            with ended:
+                ended.notify_all()
 
     def _tell_watchers(self) -> None:
         for watcher in watchers:
@@ -212,8 +227,10 @@ class Run:
             self.end(FAILED, StateError(RUNTIME, told).details)
         except StateError as error:
             self.end(FAILED, error.details)
-        except Exception as error:  # a fault of the interpreter; AWS calls it States.Runtime
+        except BaseException as error:  # a fault of the interpreter, which AWS calls States.Runtime, or of a test
             self.end(FAILED, StateError(RUNTIME, f"{type(error).__name__}({error})").details)
+            if not isinstance(error, Exception):
+                raise
         else:
             self.end(SUCCEEDED, {"output": text_of(output), "outputDetails": WHOLE}, output)
 
