@@ -1,7 +1,8 @@
 """Error names in Retry and Catch that the integration cannot raise: with one wrong letter, a name never matches.
 
 Names are those of the SDK for Java, which AWS runs underneath: the exception's name in the service's model with
-`Exception` at its end. An optimized integration puts another prefix before it than the SDK integration of the service.
+`Exception` at its end. An optimized integration puts another prefix before it than the SDK integration of the service,
+and what has no name of its own there has one for the whole service: `DynamoDB.AmazonDynamoDBException`.
 """
 
 from __future__ import annotations
@@ -9,22 +10,14 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import botocore.session
 from once import errors
 
 from oncekit.gate.machine import Finding, Machine, State
+from oncekit.local.engine.integrations import BOTO_NAMES, OPTIMISED, Optimised, java_name
 
-SERVICES = {
-    "dynamodb": ("dynamodb", "DynamoDB"),
-    "aws-sdk:dynamodb": ("dynamodb", "DynamoDb"),
-    "aws-sdk:s3": ("s3", "S3"),
-    "aws-sdk:sfn": ("stepfunctions", "Sfn"),
-    "states": ("stepfunctions", "StepFunctions"),
-    "aws-sdk:cloudwatch": ("cloudwatch", "CloudWatch"),
-    "lambda": ("lambda", "Lambda"),
-}
-"""By integration: the service's name in botocore, and the prefix of its errors."""
 _EVERY_SERVICE = ("AccessDeniedException", "SdkClientException", "ThrottlingException", "ValidationException")
 _STATES = (
     "ALL", "DataLimitExceeded", "Permissions", "QueryEvaluationError", "Runtime", "TaskFailed", "Timeout",
@@ -40,10 +33,9 @@ _OF_MAPS = ("ExceedToleratedFailureThreshold", "ItemReaderFailed", "ResultWriter
 def check(machine: Machine) -> Iterator[Finding]:
     for state in machine.states:
         integration = state.resource.rpartition(":")[0]
-        if state.type == "Task" and integration not in SERVICES:
-            yield machine.finding(
-                state, f"the gate does not know what {integration} raises; add it to SERVICES in oncekit/gate/errors.py"
-            )
+        if state.type == "Task" and integration not in OPTIMISED and not integration.startswith("aws-sdk:"):
+            told = f"the gate does not know what {integration} raises; add it to OPTIMISED in "
+            yield machine.finding(state, f"{told}oncekit/local/engine/integrations.py")
             continue
         known = names(state)
         for where, clause in state.clauses:
@@ -61,17 +53,36 @@ def names(state: State) -> frozenset[str]:
     known = {f"States.{name}" for name in (_STATES if state.type == "Task" else (*_STATES, *_OF_MAPS))}
     if state.type == "Task":
         integration, _, action = state.resource.rpartition(":")
-        service, prefix = SERVICES[integration]
-        known |= {f"{prefix}.{name}" for name in (*_exceptions(service, action), *_EVERY_SERVICE)}
+        known |= set(_of_the_service(integration, action))
         known |= _of_the_library() if integration == "lambda" else set()
+        known |= {"EventBridge.FailedEntry"} if integration == "events" else set()
         known |= _TAKEN if action == "startExecution" else set()
     return frozenset(known)
 
 
+def _of_the_service(integration: str, action: str) -> Iterator[str]:
+    name = integration.removeprefix("aws-sdk:")
+    own = OPTIMISED.get(integration)
+    service = BOTO_NAMES.get(name, name)
+    prefix = java_name(_model(service).service_id) if own is None else own.prefix
+    others = (*_EVERY_SERVICE, f"{prefix}Exception") if own is None else (own.unnamed, own.unanswered)
+    for exception in (*_exceptions(service, action), *others):
+        yield f"{prefix}.{exception}"
+
+
+def _of_apis(own: Optimised) -> set[str]:
+    """Errors that the API of each service has, and an optimized integration no name for."""
+    return {f"{own.prefix}.{name}" for name in _EVERY_SERVICE}
+
+
+@functools.cache
+def _model(service: str) -> Any:
+    return botocore.session.get_session().get_service_model(service)
+
+
 @functools.cache
 def _exceptions(service: str, action: str) -> frozenset[str]:
-    model = botocore.session.get_session().get_service_model(service)
-    operation = model.operation_model(action[:1].upper() + action[1:])
+    operation = _model(service).operation_model(action[:1].upper() + action[1:])
     return frozenset(shape.name.removesuffix("Exception") + "Exception" for shape in operation.error_shapes)
 
 
@@ -84,6 +95,9 @@ def _of_the_library() -> set[str]:
 
 
 def _unknown(name: str, known: frozenset[str], state: State) -> str:
-    alike = [each for each in known if each.lower() == name.lower()] or difflib.get_close_matches(name, known, 1)
+    alike = [each for each in known if each.lower() == name.lower()]
+    if not alike and (own := OPTIMISED.get(state.resource.rpartition(":")[0])) and name in _of_apis(own):
+        alike = [f"{own.prefix}.{own.unnamed}"]
+    alike = alike or difflib.get_close_matches(name, known, 1)
     hint = f"; is it {alike[0]}?" if alike else "; remove it"
     return f"no error of {state.resource or state.type} is called {name}, so this never matches{hint}"

@@ -12,6 +12,14 @@ from oncekit.gate.__main__ import findings, main
 ROOT = Path(__file__).parents[2]
 APPLICATION = Path(__file__).with_name("application")
 REFUSED = "DynamoDB.ConditionalCheckFailedException"
+SENT = """  Sent:
+    Type: Task
+    Resource: arn:aws:states:::{}
+    TimeoutSeconds: 10
+    Output: {{}}
+    Catch: [{{ ErrorEquals: [{}], Next: Done }}]
+    Next: Done
+"""
 BROKEN = {
     # errors
     "the prefix of the SDK integration in an optimized one": (
@@ -36,10 +44,21 @@ BROKEN = {
         "States.All",
         "AcquireLock: Retry.1: no error of dynamodb:updateItem is called States.All",
     ),
+    "an error of the API for which the optimized integration has no name of its own": (
+        "DynamoDB.ThrottlingException",
+        "DynamoDB.ValidationException",
+        "Finalize: Retry.1: no error of dynamodb:updateItem is called DynamoDB.ValidationException, so this never "
+        "matches; is it DynamoDB.AmazonDynamoDBException?",
+    ),
+    "the name that the optimized integration has for such an error, in the SDK integration": (
+        "  Done: {",
+        f"{SENT.format('aws-sdk:dynamodb:putItem', 'DynamoDb.AmazonDynamoDBException')}  Done: {{",
+        "Sent: Catch.0: no error of aws-sdk:dynamodb:putItem is called DynamoDb.AmazonDynamoDBException",
+    ),
     "an integration whose errors nobody has told the gate": (
         "lambda:invoke",
-        "sns:publish",
-        "Work: the gate does not know what sns raises",
+        "glue:startJobRun",
+        "Work: the gate does not know what glue raises",
     ),
     "a name that is taken, which AWS may spell otherwise": (
         "StepFunctions.ExecutionAlreadyExistsException,",
@@ -219,6 +238,19 @@ def with_fault(folder: Path, text: str, by: str) -> Path:
 
 @pytest.mark.parametrize("template", [ROOT / "template.yaml", APPLICATION / "template.yaml"], ids=["project", "small"])
 def test_what_has_no_fault_has_no_finding(template: Path) -> None:
+    assert [str(each) for each in findings(template)] == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "error"),
+    [
+        ("dynamodb:getItem", "DynamoDB.AmazonDynamoDBException"),
+        ("sqs:sendMessage", "SQS.AmazonSQSException"),
+        ("events:putEvents", "EventBridge.FailedEntry"),
+    ],
+)
+def test_an_optimized_integration_may_raise_what_aws_recorded_of_it(resource: str, error: str, tmp_path: Path) -> None:
+    template = with_fault(tmp_path, "  Done: {", f"{SENT.format(resource, error)}  Done: {{")
     assert [str(each) for each in findings(template)] == []
 
 

@@ -29,7 +29,7 @@ from oncekit.asl.sizes import text_of
 from oncekit.asl.states import Call
 from oncekit.local.engine.service_calls import ServiceCalls, Where
 
-_BOTO_NAMES = {"sfn": "stepfunctions", "states": "stepfunctions", "eventbridge": "events", "cloudwatchlogs": "logs"}
+BOTO_NAMES = {"sfn": "stepfunctions", "states": "stepfunctions", "eventbridge": "events", "cloudwatchlogs": "logs"}
 _OF_INVOKE = ("FunctionName", "Payload", "Qualifier", "InvocationType", "ClientContext", "LogType")
 _NO_PERMISSION = ("AccessDenied", "AccessDeniedException")
 
@@ -129,7 +129,7 @@ class _Integration:
         self._calls = calls
         self._is_sdk = service.startswith("aws-sdk:")
         self._name = service.removeprefix("aws-sdk:")
-        self._service = _BOTO_NAMES.get(self._name.lower(), self._name)
+        self._service = BOTO_NAMES.get(self._name.lower(), self._name)
         self._method = xform_name(action)
         is_known = self._is_sdk or (self._name in OPTIMISED and action in OPTIMISED[self._name].actions)
         if not is_known or self._service == "lambda":
@@ -200,7 +200,7 @@ def _classes(model: Any) -> dict[str, str]:
 def _optimised_error(calls: ServiceCalls, service: str, error: ClientError) -> StateError:
     own = OPTIMISED[service]
     code = error.response["Error"]["Code"].rpartition(".")[2]
-    name = _classes(calls.direct(_BOTO_NAMES.get(service, service)).meta.service_model).get(code)
+    name = _classes(calls.direct(BOTO_NAMES.get(service, service)).meta.service_model).get(code)
     name = own.unnamed if name is None or code in _NO_PERMISSION else f"{name.removesuffix('Exception')}Exception"
     return StateError(f"{own.prefix}.{name}", cause_of(error, own.sdk))
 
