@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _ANY = frozenset({"Type", "Comment", "QueryLanguage", "Next", "End", "Output", "Assign"})
@@ -20,6 +20,18 @@ FIELDS = {
     "Wait": _ANY | {"Seconds", "Timestamp"},
 }
 """What is run of each type of state."""
+_WAY = ("Next", "End")
+_NEEDED: Mapping[str, Sequence[Sequence[str]]] = {
+    "Choice": (("Choices",),),
+    "Fail": (),
+    "Map": (_WAY, ("ItemProcessor", "Iterator")),
+    "Parallel": (_WAY, ("Branches",)),
+    "Pass": (_WAY,),
+    "Succeed": (),
+    "Task": (_WAY, ("Resource",)),
+    "Wait": (_WAY, ("Seconds", "Timestamp", "SecondsPath", "TimestampPath")),
+}
+"""By type of state: of each of these groups one field at least."""
 _CALLBACK, _JOB = ".waitForTaskToken", ".sync"
 
 
@@ -32,33 +44,19 @@ def check(definition: Any) -> None:
     if not isinstance(definition, dict) or not isinstance(definition.get("States"), dict):
         raise InvalidDefinition("the definition has no States")
     states = definition["States"]
+    for name, state in states.items():
+        if not isinstance(state, dict) or state.get("Type") not in _NEEDED:
+            kind = state.get("Type") if isinstance(state, dict) else None
+            raise InvalidDefinition(f"{name}: there is no type of state {kind!r}")
     for where, target in (("StartAt", definition.get("StartAt")), *_targets(states)):
         if target not in states:
             raise InvalidDefinition(f"{where}: there is no state {target!r}")
     for name, state in states.items():
-        if state.get("Type") not in (*FIELDS, "Parallel"):
-            raise InvalidDefinition(f"{name}: there is no type of state {state.get('Type')!r}")
-        if missing := _missing(state):
-            raise InvalidDefinition(f"{name}: a {state['Type']} needs {missing}")
+        for names in _NEEDED[state["Type"]]:
+            if not set(names) & set(state):
+                raise InvalidDefinition(f"{name}: has no {' and no '.join(names)}")
         for inside in (*_processors(state), *state.get("Branches", ())):
             check(inside)
-
-
-_NEEDED = {
-    "Choice": ("Choices",),
-    "Map": ("ItemProcessor", "Iterator"),
-    "Parallel": ("Branches",),
-    "Task": ("Resource",),
-    "Wait": ("Seconds", "Timestamp", "SecondsPath", "TimestampPath"),
-}
-"""Of each of these a state has one."""
-
-
-def _missing(state: Mapping[str, Any]) -> str | None:
-    needed = [_NEEDED.get(state["Type"], ())]
-    if state["Type"] not in ("Choice", "Fail", "Succeed"):
-        needed.append(("Next", "End"))
-    return next((" or ".join(names) for names in needed if names and not set(names) & set(state)), None)
 
 
 def _targets(states: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

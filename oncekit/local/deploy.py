@@ -24,9 +24,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from oncekit.asl.definition import InvalidDefinition, check
 from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
-from oncekit.local.definition import render_definition
+from oncekit.local.definition import DefinitionError, render_definition
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text, readable
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.spec import FunctionSpec
@@ -416,7 +417,12 @@ class _Deployment:
             )
         path = self.template.folder / location["Key"]
         self.sources.add(path)
-        return render_definition(path, properties.get("DefinitionSubstitutions", {}))
+        found = render_definition(path, properties.get("DefinitionSubstitutions", {}))
+        try:
+            check(found)
+        except InvalidDefinition as error:
+            raise DefinitionError(f"{path}: AWS would refuse it: {error}") from error
+        return found
 
     def _function(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("FunctionName", f"{STACK}-{self.key(logical_id)}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -175,6 +177,32 @@ MACHINE = """
 """
 
 
+def write_works(folder: Path, states: Mapping[str, Any], language: str = "JSONata") -> None:
+    definition = {"QueryLanguage": language, "StartAt": "S", "States": states}
+    (folder / "machines").mkdir()
+    (folder / "machines/works.asl.yaml").write_text(json.dumps(definition))
+
+
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        ({"S": {"Type": "Pass", "Next": "T"}}, "S: Next: there is no state 'T'"),
+        ({"T": {"Type": "Succeed"}}, "StartAt: there is no state 'S'"),
+        ({"S": {"Type": "Parallell", "End": True}}, "S: there is no type of state 'Parallell'"),
+        ({"S": {"Type": "Pass"}}, "S: has no Next and no End"),
+        ({"S": {"Type": "Task", "End": True}}, "S: has no Resource"),
+        ({"S": {"Type": "Map", "End": True}}, "S: has no ItemProcessor and no Iterator"),
+        ({"S": None}, "S: there is no type of state None"),
+    ],
+)
+def test_a_definition_that_aws_refuses_is_named_with_the_state_and_the_reason(
+    project: Project, states: Mapping[str, Any], said: str
+) -> None:
+    write_works(project.folder, states)
+    with pytest.raises(DefinitionError, match=rf"works\.asl\.yaml: AWS would refuse it: {re.escape(said)}"):
+        project.deploy(MACHINE)
+
+
 def test_files_that_it_is_deployed_from_are_told_also_a_missing_one(project: Project, cloud: LocalCloud) -> None:
     sources: set[Path] = set()
     path = project.folder / "template.yaml"
@@ -184,7 +212,7 @@ def test_files_that_it_is_deployed_from_are_told_also_a_missing_one(project: Pro
         deploy(load(path), lambda *_: None, cloud.endpoint_url, project.known, sources)
     assert project.folder / "machines/works.asl.yaml" in sources
     for name, text in (
-        ("machines/works.asl.yaml", "StartAt: A"),
+        ("machines/works.asl.yaml", "{ StartAt: A, States: { A: { Type: Succeed } } }"),
         ("inner/template.yaml", f"{HEAD}  News: {{ Type: AWS::SNS::Topic }}\n"),
     ):
         (project.folder / name).parent.mkdir()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from oncekit.local import LocalCloud
+from oncekit.local.definition import DefinitionError
 from oncekit.local.template import TemplateError
 
 pytestmark = pytest.mark.ours
@@ -86,15 +87,15 @@ def test_it_is_refused_in_one_line_and_what_was_deployed_stays(edited: Edited, a
     assert edited.rows() == 1
 
 
-def test_a_long_definition_is_not_in_what_is_said_of_it(edited: Edited) -> None:
-    """moto repeats the whole definition after what is wrong with it."""
+def test_a_long_definition_is_refused_in_a_line_and_what_was_deployed_stays(edited: Edited) -> None:
     long = {"Type": "Wait", "Comment": "all is well " * 5_000, "End": True}
     (edited.path.parent / "machine.json").write_text(json.dumps({"StartAt": "Gone", "States": {"Long": long}}))
-    with pytest.raises(TemplateError, match=re.escape("N (AWS::StepFunctions::StateMachine): moto")) as refused:
+    with pytest.raises(DefinitionError, match=r"machine\.json: AWS would refuse it: StartAt: there is no") as refused:
         edited.save(
             TYPE.format("Serverless::StateMachine", "{ DefinitionUri: machine.json, Role: 'arn:aws:iam::1:role/r' }")
         )
     assert len(str(refused.value)) < 1_000, str(refused.value)[:2_000]
+    assert edited.rows() == 1
 
 
 def test_a_table_that_is_taken_out_and_put_back_is_there_with_its_rows(edited: Edited) -> None:
