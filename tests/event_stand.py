@@ -50,6 +50,20 @@ def worker(name: str = "Worker", type: str = "STANDARD") -> str:
     return WORKER.format(name=name, type=type)
 
 
+ODD = """
+QueryLanguage: JSONata
+StartAt: Both
+States:
+  Both: { Type: Parallel, Branches: [{ StartAt: E, States: { E: { Type: Succeed } } }], End: true }
+"""
+
+
+def in_name_only(stand: Stand) -> str:
+    """The same state machine with a Parallel in it, which is not run here."""
+    (stand.folder / "odd.asl.yaml").write_text(ODD)
+    return worker().replace("worker.asl.yaml", "odd.asl.yaml")
+
+
 def queue(name: str, properties: str = "") -> str:
     return QUEUE.format(name=name, properties=properties)
 

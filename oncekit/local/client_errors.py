@@ -14,6 +14,15 @@ def client_error(code: str, message: str, operation: str, status: int = 400, **m
     return ClientError(told, operation)
 
 
+class InNameOnly(ClientError):
+    """A start of a state machine that the local cloud does not run, and says so. On AWS no start has this code."""
+
+    def __init__(self, machine: str, reason: str) -> None:
+        told = f"the local cloud has {machine} in name only: {reason}"
+        super().__init__(client_error("StateMachineTypeNotSupported", told, "").response, "StartExecution")
+        self.what = f"the state machine {machine}: {reason}"
+
+
 def function_not_found(arn: str) -> ClientError:
     """There is no such function, alias or version."""
     return client_error("ResourceNotFoundException", f"Function not found: {arn}", "Invoke", 404, Type="User")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from event_stand import Stand
 
 from oncekit.local import LocalCloud
 from oncekit.local.definition import DefinitionError
@@ -177,10 +178,37 @@ MACHINE = """
 """
 
 
+DEFINITIONS = {
+    "the state S is in JSONPath; only JSONata runs here": {"S": {"Type": "Pass", "ResultPath": "$.x", "End": True}},
+    "the state S is a Parallel": {"S": {"Type": "Parallel", "Branches": [], "End": True}},
+    "the state S waits for a callback": {
+        "S": {"Type": "Task", "Resource": "arn:aws:states:::sqs:sendMessage.waitForTaskToken", "End": True}
+    },
+    "the state S waits for a job to end": {
+        "S": {"Type": "Task", "Resource": "arn:aws:states:::batch:submitJob.sync", "End": True}
+    },
+}
+
+
 def write_works(folder: Path, states: Mapping[str, Any], language: str = "JSONata") -> None:
     definition = {"QueryLanguage": language, "StartAt": "S", "States": states}
     (folder / "machines").mkdir()
     (folder / "machines/works.asl.yaml").write_text(json.dumps(definition))
+
+
+@pytest.mark.parametrize("reason", DEFINITIONS)
+def test_a_machine_that_is_not_run_here_is_named_with_the_state_and_the_reason(stand: Stand, reason: str) -> None:
+    write_works(stand.folder, DEFINITIONS[reason], "JSONPath" if "JSONPath" in reason else "JSONata")
+    stand.deploy(MACHINE)
+    assert list(left_out(stand.stack.resources)) == [f"Works (AWS::StepFunctions::StateMachine: {reason})"]
+
+
+def test_a_machine_of_ones_own_in_jsonata_is_run(stand: Stand) -> None:
+    write_works(stand.folder, {"S": {"Type": "Pass", "Output": "{% 1 + 1 %}", "End": True}})
+    stand.deploy(MACHINE)
+    assert list(left_out(stand.stack.resources)) == []
+    stand.start(machine="Works")
+    assert [each.output for each in stand.executions("Works")] == [2]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from event_stand import Stand, queue, worker
+from event_stand import Stand, in_name_only, queue, worker
 
 from oncekit.local.events.exchange import left_out
 
@@ -188,3 +188,13 @@ def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
 def test_pipe_that_the_local_cloud_does_not_run_is_left_out_and_told(stand: Stand, odd: str) -> None:
     stand.deploy(worker() + QUEUES + odd)
     assert list(left_out(stand.stack.resources)) == ["Pipe (AWS::Pipes::Pipe)"]
+
+
+@pytest.mark.ours
+def test_a_pipe_to_a_machine_in_name_only_is_told_so(stand: Stand, caplog: pytest.LogCaptureFixture) -> None:
+    stand.deploy(in_name_only(stand) + QUEUES + pipe())
+    send(stand, "a")
+    until_visible_again(stand, 3)
+    assert bodies(stand, "Dead") == ["a"]
+    told = "once-Pipe starts nothing: the local cloud has Worker-local in name only: the state Both is a Parallel"
+    assert set(caplog.messages) == {told}

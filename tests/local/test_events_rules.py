@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from event_stand import Stand, queue, worker
+from event_stand import Stand, in_name_only, queue, worker
 
 from oncekit.local.events import Delivery
 from oncekit.local.events.exchange import left_out
@@ -166,6 +166,17 @@ def test_what_cannot_go_better_is_not_tried_again(stand: Stand, arn: str, target
     [attributes] = stand.attributes("Dead")
     assert (attributes["ERROR_CODE"], attributes["RETRY_ATTEMPTS"]) == (code, "0")
     assert "EXHAUSTED_RETRY_CONDITION" not in attributes
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("dead", [policy(185), ""], ids=["with a dead-letter queue", "without"])
+def test_a_rule_to_a_machine_in_name_only_is_told_so(stand: Stand, dead: str, caplog: pytest.LogCaptureFixture) -> None:
+    stand.deploy(in_name_only(stand) + queue("Dead") + rule(dead))
+    put(stand)
+    told = "the local cloud has Worker-local in name only: the state Both is a Parallel"
+    assert [each["ERROR_MESSAGE"] for each in stand.attributes("Dead")] == ([told] if dead else [])
+    assert [each["RETRY_ATTEMPTS"] for each in stand.attributes("Dead")] == (["0"] if dead else [])
+    assert caplog.messages == [f"once-Rule starts nothing: {told}"]
 
 
 @pytest.mark.ours

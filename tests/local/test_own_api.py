@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +45,48 @@ def handler(event, context):
 """
 
 
+@contextmanager
+def deployed(cloud: LocalCloud, folder: Path, template: str) -> Iterator[None]:
+    """This template in the place of the shared one."""
+    (folder / "template.yaml").write_text(template)
+    before = cloud._parameters, cloud._path
+    cloud.redeploy({}, folder / "template.yaml")
+    yield
+    cloud.redeploy(*before)
+
+
 @pytest.fixture
 def api(tmp_path: Path, cloud: LocalCloud) -> Iterator[Send]:
     (tmp_path / "fees").mkdir()
     (tmp_path / "fees/app.py").write_text(CODE)
-    (tmp_path / "template.yaml").write_text(TEMPLATE)
-    before = cloud._parameters, cloud._path
-    cloud.redeploy({}, tmp_path / "template.yaml")
-    yield lambda method, path, data="", **headers: requests.request(
-        method, cloud.http_url + path, data=data, headers=headers, timeout=30
-    )
-    cloud.redeploy(*before)
+    with deployed(cloud, tmp_path, TEMPLATE):
+        yield lambda method, path, data="", **headers: requests.request(
+            method, cloud.http_url + path, data=data, headers=headers, timeout=30
+        )
+
+
+STARTS = """
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  Both:
+    Type: AWS::Serverless::StateMachine
+    Properties:
+      DefinitionUri: both.asl.yaml
+      Role: arn:aws:iam::123456789012:role/r
+      Events: { Post: { Type: Api, Properties: { Path: /both, Method: post } } }
+"""
+BOTH = """
+{ StartAt: P, QueryLanguage: JSONata, States: { P: { Type: Parallel, End: true, Branches: [] } } }
+"""
+
+
+@pytest.mark.ours
+def test_who_asks_for_a_machine_in_name_only_is_told_so(tmp_path: Path, cloud: LocalCloud) -> None:
+    (tmp_path / "both.asl.yaml").write_text(BOTH)
+    with deployed(cloud, tmp_path, STARTS):
+        answer = requests.post(f"{cloud.http_url}/both", json={}, timeout=30)
+    told = "The local cloud does not run the state machine Both-local: the state P is a Parallel."
+    assert (answer.status_code, answer.json()) == (501, {"message": told})
 
 
 @pytest.mark.aws(PROXY[0], "API Gateway passes to the integrated Lambda function an event object")

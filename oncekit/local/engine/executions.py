@@ -30,7 +30,7 @@ from oncekit.asl.running import WHOLE
 from oncekit.asl.sizes import MAX_BYTES
 from oncekit.asl.states import Frame, Machine
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.client_errors import client_error
+from oncekit.local.client_errors import InNameOnly, client_error
 from oncekit.local.clock import Clock
 from oncekit.local.engine import views
 from oncekit.local.engine.live import DEAD, RUNNING, LiveExecution, StateMachine
@@ -132,8 +132,7 @@ class Executions:
         with self._one_at_a_time:
             machine = self.machine(machine_arn)
             if (reason := machine.why_not) is not None:
-                told = f"the local cloud has {machine.name} in name only: {reason}"
-                raise _refusal("StateMachineTypeNotSupported", told)
+                raise InNameOnly(machine.name, reason)
             if machine.type != "EXPRESS" and (same := _same(machine, name, text)) is not None:
                 return same
             execution = self._made(machine, name, text)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from oncekit.asl.definition import why_not
 from oncekit.local.clock import Clock
 from oncekit.local.events import pipes, queues, rules
 from oncekit.local.events.attempts import Attempts
@@ -20,6 +22,7 @@ from oncekit.local.patching import replaced
 from oncekit.local.permissions import Permissions
 from oncekit.local.resources import Deployed
 
+_MACHINE = "AWS::StepFunctions::StateMachine"
 _MAPPING = "AWS::Lambda::EventSourceMapping"
 _PIPE = "AWS::Pipes::Pipe"
 _RULE = "AWS::Events::Rule"
@@ -167,13 +170,21 @@ def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
     Without this an application could be tried here only after everything else was taken out of its template.
     """
     for logical_id, each in resources.items():
-        if each.ref and not is_run(each):
+        reason = _why_not(each) if each.ref else None
+        if reason is not None:
+            yield f"{logical_id} ({each.type}: {reason})"
+        elif each.ref and not is_run(each):
             yield f"{logical_id} ({each.type})"
     here = {each.ref for each in resources.values()}
     functions = (each.properties for each in resources.values() if each.type == "AWS::Lambda::Function")
     for arn in sorted({arn for each in functions for arn in each.get("Layers", ())} - here):
         if _POWERTOOLS not in arn:
             yield f"{arn} (a layer)"
+
+
+def _why_not(each: Deployed) -> str | None:
+    """Why a state machine is in name only, None for one that runs, and for any other resource."""
+    return why_not(json.loads(each.properties["DefinitionString"])) if each.type == _MACHINE else None
 
 
 def is_run(each: Deployed) -> bool:

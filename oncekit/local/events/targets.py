@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,13 +13,17 @@ from oncekit.local.events.deliveries import Refusal
 from oncekit.local.permissions import Caller, Permissions
 
 Clients = Callable[[str], Any]
+_log = logging.getLogger(__name__)
 
+_NAME_ONLY = "NOT_RUN_HERE"
+"""Of the local cloud, not of EventBridge: it has the state machine in name only."""
 # Which error of an API EventBridge calls what is not documented; that what cannot go better is not tried again, is.
 _FINAL = {
     "StateMachineDoesNotExist": "NO_RESOURCE",
     "StateMachineDeleting": "NO_RESOURCE",
     "AWS.SimpleQueueService.NonExistentQueue": "NO_RESOURCE",
     "QueueDoesNotExist": "NO_RESOURCE",
+    "StateMachineTypeNotSupported": _NAME_ONLY,
     "AccessDenied": "NO_PERMISSIONS",
     "AccessDeniedException": "NO_PERMISSIONS",
     "InvalidArn": "INVALID_PARAMETER",
@@ -74,7 +79,10 @@ class Targets:
             name = str(uuid.uuid4())
             self._clients("stepfunctions").start_execution(stateMachineArn=arn, name=name, input=text)
         except (ClientError, BotoCoreError) as error:
-            raise refusal_of(error) from error
+            refusal = refusal_of(error)
+            if refusal.code == _NAME_ONLY:  # not all have a dead-letter queue, and a pipe's has no reasons
+                _log.error("%s starts nothing: %s", sender, refusal.message)
+            raise refusal from error
 
     def put(self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str] | None = None) -> None:
         """Send a message to a queue. Raises ClientError."""

@@ -15,8 +15,9 @@ from typing import Any
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
+from oncekit.local.client_errors import InNameOnly
 from oncekit.local.clock import Clock
-from oncekit.local.gateway.refusals import Refused
+from oncekit.local.gateway.refusals import NotRunHere, Refused
 from oncekit.local.permissions import Caller, Permissions
 
 Make = Callable[[str, str, dict[str, Any]], dict[str, Any]]
@@ -49,7 +50,7 @@ class Integrations:
     def call(self, integration: Mapping[str, Any], body: str, path: Mapping[str, str], api: str) -> Backend:
         """The service's answer to what the template of the request made: a body, and parts of the path.
 
-        Raises Refused where the service does not answer in time.
+        Raises Refused where the service does not answer in time, NotRunHere for a machine that is in name only.
         """
         uri = _PLACEHOLDER.sub(lambda each: path[each[1]], str(integration["uri"]))
         caller = Caller(str(integration["credentials"]), api)
@@ -68,6 +69,8 @@ class Integrations:
         try:
             self._guard.check(caller, service, operation, parameters)
             answered = self._make(_CLIENTS.get(service, service), xform_name(operation), parameters)
+        except InNameOnly as error:
+            raise NotRunHere(error.what) from error
         except ClientError as error:
             return _failed(error)
         if service == "s3":
