@@ -25,6 +25,7 @@ def name(case: Any) -> str:
     return str(case["id"].rpartition("::")[2])
 
 
+@pytest.mark.aws(recorded="LocalStack: recorded.json", says="how each of these executions ended on AWS")
 @pytest.mark.skipif(not CASES, reason=f"there are no recordings at {FILE}")
 @pytest.mark.parametrize("case", CASES, ids=name)
 def test_an_execution_goes_as_aws_recorded_it(case: Any) -> None:

@@ -23,6 +23,7 @@ import pytest
 from botocore.loaders import Loader
 
 HERE = Path(__file__).parent
+FOLDERS = (HERE, HERE.parent / "asl")
 PAGE = HERE.parents[1] / "docs" / "verify-on-aws.md"
 MOST_LINES = 30
 """Somebody goes through all of them after a first deployment."""
@@ -37,8 +38,8 @@ Marked = tuple[str, list[pytest.Mark]]
 
 
 def marked_tests() -> Iterator[Marked]:
-    """Every test of this folder, with its marks and its module's."""
-    for path in sorted(HERE.glob("test_*.py")):
+    """Every test of these folders, with its marks and its module's."""
+    for path in sorted(path for folder in FOLDERS for path in folder.glob("test_*.py")):
         module = _module(path)
         of_module = getattr(module, "pytestmark", [])
         shared = of_module if isinstance(of_module, list) else [of_module]
