@@ -19,13 +19,14 @@ TIMEOUT = "States.Timeout"
 
 
 class StateError(Exception):
-    """A state that failed, or an execution. `told`: the history has its event already."""
+    """A state that failed, or an execution."""
 
-    def __init__(self, error: str | None, cause: str | None = None, *, told: bool = False) -> None:
+    def __init__(self, error: str | None, cause: str | None = None) -> None:
         super().__init__(f"{error}: {cause}")
         self.error = error
         self.cause = cause
-        self.told = told
+        self.told = False
+        """Whether its event is in the history."""
 
     @property
     def details(self) -> dict[str, str]:

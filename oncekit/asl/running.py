@@ -204,7 +204,7 @@ class _State:
             result = run(machine, inside, self.around)
         except StateError as error:
             self.around.record("MapIterationFailed", about)
-            raise StateError(error.error, error.cause, told=True) from error
+            raise StateError(error.error, error.cause) from error
         except (Abandoned, TimedOut):
             with suppress(Abandoned):
                 self.around.record("MapIterationAborted", about)
