@@ -201,16 +201,23 @@ def test_a_wait_lasts_as_long_as_it_says(wait: Given, lasts: float) -> None:
     says="States.Runtime: Wait state delay is too long",
 )
 def test_a_wait_that_is_too_long_is_an_error_before_it_begins() -> None:
-    longest = 99_999_999
-    assert ended({"W": {"Type": "Wait", "Seconds": longest, "End": True}}).pauses == [longest]
-    end = ended({"W": {"Type": "Wait", "Seconds": longest + 1, "End": True}})
+    longest = 24_855 * 86_400
+    assert ended({"W": {"Type": "Wait", "Timestamp": iso(at(longest)), "End": True}}).pauses == [longest]
+    end = ended({"W": {"Type": "Wait", "Timestamp": iso(at(longest + 86_400)), "End": True}})
     assert (end.error, end.pauses) == ("States.Runtime", [])
+
+
+@pytest.mark.aws("Step Functions Developer Guide, Wait", "must evaluate to an integer in the stated range")
+@pytest.mark.parametrize("seconds", [-1, 1.5, 100_000_000, "3"])
+def test_a_wait_of_no_number_of_seconds_is_an_error(seconds: Any) -> None:
+    end = ended({"W": {"Type": "Wait", "Seconds": "{% $states.input %}", "End": True}}, seconds)
+    assert (end.error, end.pauses) == (QUERY, [])
 
 
 @pytest.mark.aws(
     SPEC, 'with the further restrictions that an uppercase "T" character MUST be used to separate date and time'
 )
-@pytest.mark.parametrize("when", ["2023-11-14 22:13:20Z", "2023-11-14T22:13:20", "tomorrow", "{% 'now' %}"])
+@pytest.mark.parametrize("when", ["2023-11-14 22:13:20Z", "2023-11-14T22:13:20", "2023-W46-2T22:13:20Z", "{% 'now' %}"])
 def test_a_timestamp_that_is_none_is_an_error(when: str) -> None:
     end = ended({"W": {"Type": "Wait", "Timestamp": when, "End": True}})
     assert (end.error, end.pauses) == (QUERY, [])

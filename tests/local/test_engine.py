@@ -53,22 +53,3 @@ def test_a_service_that_is_not_run_here_is_named(execute: Execute) -> None:
         "the local cloud does not run the integration glue:startJobRun"
     )
     assert "has no action sendMesage" in str(execute({"S": task("aws-sdk:sqs:sendMesage", {})}).cause)
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Wait",
-    "must evaluate to an integer in the stated range",
-)
-@pytest.mark.parametrize("seconds", [-1, 1.5, 100_000_000, "3"])
-def test_a_wait_that_is_no_number_of_seconds_fails(execute: Execute, seconds: Any) -> None:
-    waiting = {"Type": "Wait", "Seconds": "{% $states.input %}", "End": True}
-    assert execute({"W": waiting}, seconds).error == "States.QueryEvaluationError"
-
-
-@pytest.mark.aws("Step Functions Developer Guide, Wait", "must conform to the RFC3339 profile of ISO 8601")
-@pytest.mark.parametrize(
-    "text", ["2026-W01-2T00:00:00Z", "2026-01-02T00Z", "2026-01-02 00:00:00Z", "2026-01-02T00:00:00"]
-)
-def test_a_timestamp_that_is_none_fails(execute: Execute, text: str) -> None:
-    waiting = {"Type": "Wait", "Timestamp": text, "End": True}
-    assert execute({"W": waiting}).error == "States.QueryEvaluationError"
