@@ -594,3 +594,19 @@ def test_a_definition_that_leads_nowhere_is_refused_wherever_it_does() -> None:
     ):
         with pytest.raises(InvalidDefinition, match="there is no state 'gone'"):
             check({"StartAt": "S", "States": {"S": state}})
+
+
+@pytest.mark.aws(unconfirmed="V31")
+def test_an_answer_that_is_null_is_null_and_not_nothing() -> None:
+    asked = {"Type": "Task", "Resource": "arn:aws:lambda:us-east-1:1:function:f", "End": True}
+    end = ended(
+        {"T": {**asked, "Output": "{% [$states.result = null, $exists($states.result)] %}"}},
+        answers={"T": [("ok", None)]},
+    )
+    assert end.output == [True, True]
+
+
+@pytest.mark.aws(unconfirmed="V31")
+def test_a_sort_by_a_function_is_by_that_function() -> None:
+    expression = "{% $sort($states.input, function($a, $b) { $a.n < $b.n }).n %}"
+    assert ended({"S": {"Type": "Succeed", "Output": expression}}, [{"n": 1}, {"n": 3}, {"n": 2}]).output == [3, 2, 1]

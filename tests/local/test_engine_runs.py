@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
@@ -14,6 +15,7 @@ from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.boundaries import Boundary, boundaries
 from oncekit.local.engine.service_calls import Call
 
 Given = dict[str, Any]
@@ -147,6 +149,64 @@ def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variabl
     assert [each for each in types(redriven) if each.startswith("Execution")] == [
         "ExecutionStarted", "ExecutionAborted", "ExecutionRedriven", "ExecutionSucceeded",
     ]  # fmt: skip
+
+
+@pytest.mark.aws(
+    model="stepfunctions", says="it continues the failed execution from the unsuccessful step and uses the same input"
+)
+def test_a_redrive_goes_on_after_the_state_that_was_left_and_by_its_own_definition(cloud: LocalCloud) -> None:
+    created = create(cloud, {"A": {"Type": "Pass", "Output": 1, "Next": "B"}, "B": succeed("$states.input + 1")})
+
+    def stops(boundary: Boundary) -> None:
+        if (boundary.place, boundary.state) == ("leave", "A") and not boundary.execution.redrive_count:
+            boundary.execution.stop("Enough", None)
+
+    with boundaries(stops):
+        arn = start(cloud, created)
+        cloud.wait(arn)
+    changed = {"QueryLanguage": "JSONata", "StartAt": "B", "States": {"B": succeed("'changed'")}}
+    cloud.client("stepfunctions").update_state_machine(stateMachineArn=created, definition=json.dumps(changed))
+    redriven = redrive(cloud, arn)
+    assert (redriven.states, redriven.output) == (("A", "B"), 2)
+
+
+# ---- deletions ----
+
+
+@pytest.mark.aws(
+    model="stepfunctions", says="On the next state transition, the state machine's executions are terminated"
+)
+def test_an_execution_of_a_deleted_machine_ends_at_its_next_transition(cloud: LocalCloud) -> None:
+    created = create(cloud, {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": END})
+    client = cloud.client("stepfunctions")
+    with standing(cloud):
+        arn = start(cloud, created)
+        client.delete_state_machine(stateMachineArn=created)
+        assert client.describe_execution(executionArn=arn)["status"] == "RUNNING"
+        with pytest.raises(ClientError, match="StateMachineDoesNotExist"):
+            start(cloud, created)
+    assert (cloud.wait(arn).status, cloud.describe(arn).states) == ("ABORTED", ("A",))
+
+
+# ---- faults of a test ----
+
+
+@pytest.mark.ours
+def test_what_a_test_raises_in_a_call_ends_the_execution_and_not_time(cloud: LocalCloud) -> None:
+    class Fails(BaseException):
+        """As `pytest.fail` raises."""
+
+    def fault(_call: Call, _proceed: Callable[[], Given]) -> Given:
+        raise Fails
+
+    threads, threading.excepthook = threading.excepthook, lambda _told: None
+    try:
+        with cloud.intercept(fault):
+            assert cloud.wait(start(cloud, create(cloud, {"R": read(cloud)}))).error == "States.Runtime"
+    finally:
+        threading.excepthook = threads
+    waits = {"W": {"Type": "Wait", "Seconds": 3600, "Next": "E"}, "E": END}
+    assert cloud.wait(start(cloud, create(cloud, waits)), 5).status == "SUCCEEDED"
 
 
 # ---- history ----

@@ -94,8 +94,9 @@ class Executions:
         return machine
 
     def delete(self, arn: str) -> None:
-        """Its executions go on, and are there as long as it is remembered."""
+        """Its executions end at their next transition, as on AWS, and can be asked about."""
         if (machine := self.machines.pop(arn, None)) is not None:
+            machine.is_deleted = True
             self._deleted.append(machine)
 
     @property

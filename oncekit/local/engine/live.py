@@ -24,6 +24,7 @@ class StateMachine:
     role_arn: str
     definition: str
     created: datetime.datetime
+    is_deleted: bool = False
     executions: list[LiveExecution] = field(default_factory=list)
     """Oldest first."""
 

@@ -155,6 +155,8 @@ class Run:
                 variables = {**frame.variables, **way.assigned}
                 self.checkpoint = replace(frame, state=way.to, input=way.output, variables=variables)
         self._tell("leave", frame)
+        if self.execution.machine.is_deleted:
+            self.end(ABORTED, {})
         self.check()
 
     def _tell(self, place: str, frame: Frame) -> None:
