@@ -142,6 +142,7 @@ def test_the_path_can_be_read_at_once_and_the_whole_graph_is_there_when_asked(pa
     assert exits[0] == "RefuseRequest" and "CacheResponse" in exits
     page.click("text=The whole graph")
     page.wait_for_selector('.picture >> text="WaitForOwner"')
+    assert page.evaluate("(pan => pan.scrollWidth - pan.clientWidth)(document.querySelector('.pan'))") == 0
     page.click("text=The path alone")
     page.wait_for_selector(".picture svg")
 

@@ -15,7 +15,7 @@ from scenario import charge
 
 from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
 from oncekit.console.drawing.layout import layout
-from oncekit.console.drawing.svg import embedded
+from oncekit.console.drawing.svg import drawing, embedded
 from oncekit.console.here import run_here
 from oncekit.console.picture import picture
 from oncekit.console.run import Run
@@ -50,6 +50,42 @@ def test_every_state_has_a_box_and_no_two_overlap(name: str) -> None:
     for (one, a), (other, b) in combinations(boxes.items(), 2):
         apart = abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
         assert apart, f"{one} overlaps {other}"
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_line_goes_through_a_state_or_along_one_to_another_state(name: str) -> None:
+    drawn = layout(nodes(MACHINES[name]), edges(MACHINES[name]))
+    parts = [(edge, *sorted(part)) for edge, points in drawn.lines.items() for part in pairwise(points)]
+    for edge, (left, top), (right, bottom) in parts:
+        for state, box in drawn.boxes.items():
+            beside = right <= box.x - box.width / 2 or left >= box.x + box.width / 2
+            assert beside or bottom <= box.y - box.height / 2 or top >= box.y + box.height / 2, (edge, state)
+    for (edge, (x, y), end), (other, (its_x, its_y), its_end) in combinations(parts, 2):
+        if edge.source != other.source and edge.target != other.target:
+            level = x == end[0] and its_x == its_end[0] and abs(x - its_x) < 1, y == end[1] and abs(y - its_y) < 1
+            assert not level[0] or min(end[1], its_end[1]) <= max(y, its_y), (edge, other)
+            assert not level[1] or its_y != its_end[1] or min(end[0], its_end[0]) <= max(x, its_x), (edge, other)
+
+
+def test_nothing_is_drawn_below_an_end_as_if_it_came_next() -> None:
+    task = {"Type": "Task", "Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Undo"}], "End": True}
+    states = {
+        "Pay": task,
+        "Undo": {"Type": "Pass", "Next": "Sorry"},
+        "Sorry": {"Type": "Fail"},
+        "Done": {"Type": "Succeed"},
+    }
+    every = nodes({"StartAt": "Pay", "States": states})
+    drawn = layout(every, edges({"StartAt": "Pay", "States": states}))
+    first, second, *_ = drawn.lines[Edge("Pay", "Undo", True, "States.ALL")]
+    assert first[1] == second[1], "it leaves sideways"
+    assert drawn.boxes["Sorry"].x == drawn.boxes["Done"].x > drawn.boxes["Pay"].x == drawn.boxes["Undo"].x
+
+
+def test_colours_are_values_that_every_program_which_shows_svg_knows() -> None:
+    svg = drawing(MACHINES["operation"], "The full lane")
+    assert "var(" not in svg and "fill: #" in svg
+    assert "@media (prefers-color-scheme: dark)" in svg
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Definition = Mapping[str, Any]
@@ -11,6 +12,10 @@ Definition = Mapping[str, Any]
 MOST_NAMED = 3
 """Ways that a state could have taken instead, up to which each is named."""
 ENDS = {"Succeed": "success", "Fail": "failure"}
+HEADING = re.compile(r"\[(.+?)\] *")
+"""A state whose Comment begins so is the first one of a section: `[Ends] A duplicate gets the stored answer.`"""
+FIRST, LAST = "All goes well", "Ends"
+"""The sections above the first heading, and of the ends in a definition that has no headings."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +26,8 @@ class Node:
     kind: str
     comment: str
     lines: Sequence[str] = ()
-    """What is written in it, where that is not its name."""
+    """What is written in it, where that is not its name alone: in a choice also each of its ways."""
+    section: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class Edge:
     target: str
     on_error: bool
     reason: str = ""
+    line: int = 0
+    """Which of the lines in its source it leaves from; 0 is the name."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,9 @@ class Taken:
 
 def around(nodes: Sequence[Node], edges: Sequence[Edge], steps: Sequence[str]) -> tuple[Sequence[Node], Sequence[Edge]]:
     """What was gone through, from top to bottom, each state with a box that says what could have come next instead."""
-    named = {each.name: each for each in nodes}
+    named = {each.name: replace(each, section="", lines=()) for each in nodes}
     path = list(dict.fromkeys(steps))
-    ways = [each for each in edges if each.source in path]
+    ways = [replace(each, line=0) for each in edges if each.source in path]
     drawn = [each for each in ways if each.target in path]
     others: list[Node] = []
     for state in path:
@@ -72,8 +80,15 @@ def around(nodes: Sequence[Node], edges: Sequence[Edge], steps: Sequence[str]) -
 def nodes(definition: Definition) -> list[Node]:
     """Every state, by what kind of work it does; the one to start with first."""
     states = definition["States"]
-    names = sorted(states, key=lambda name: bool(name != definition["StartAt"]))
-    return [Node(name, _kind(states[name]), states[name].get("Comment", "")) for name in names]
+    named = any(HEADING.match(state.get("Comment", "")) for state in states.values())
+    ways, section, found = edges(definition), FIRST, []
+    for name, state in states.items():
+        heading = HEADING.match(comment := state.get("Comment", ""))
+        section = heading[1] if heading else section
+        lines = tuple(each.reason for each in ways if each.source == name and each.line)
+        place = section if named else LAST if state["Type"] in ENDS else ""
+        found.append(Node(name, _kind(state), HEADING.sub("", comment, 1), (name, *lines) if lines else (), place))
+    return sorted(found, key=lambda node: node.name != definition["StartAt"])
 
 
 def _kind(state: Definition) -> str:
@@ -85,20 +100,22 @@ def edges(definition: Definition) -> list[Edge]:
     """Every transition to another state once; one that only an error takes is marked."""
     found: dict[tuple[str, str], Edge] = {}
     for name, state in definition["States"].items():
-        for target, caught, reason in _targets(state):
-            if target == name:
-                continue
+        explained = any("Comment" in rule for rule in state.get("Choices", ()))
+        targets = [each for each in _targets(state) if each[0] != name]
+        lines = list(dict.fromkeys(target for target, _, _ in targets))
+        for target, caught, reason in targets:
             known = found.get((name, target))
             reasons = ", ".join(dict.fromkeys(filter(None, (known.reason if known else "", reason))))
-            found[name, target] = Edge(name, target, caught and (known is None or known.on_error), reasons)
+            line = lines.index(target) + 1 if explained else 0
+            found[name, target] = Edge(name, target, caught and (known is None or known.on_error), reasons, line)
     return list(found.values())
 
 
 def _targets(state: Definition) -> Iterator[tuple[str, bool, str]]:
+    for choice in state.get("Choices", ()):
+        yield choice["Next"], False, choice.get("Comment", "")
     for key in ("Next", "Default"):
         if key in state:
-            yield state[key], False, ""
-    for choice in state.get("Choices", ()):
-        yield choice["Next"], False, ""
+            yield state[key], False, "otherwise" if "Choices" in state else ""
     for catcher in state.get("Catch", ()):
         yield catcher["Next"], True, " ".join(catcher["ErrorEquals"])

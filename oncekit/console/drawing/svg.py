@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
-from oncekit.console.drawing.layout import HEAD, LINE, MARGIN, PADDING, TOP, Box, Layout, layout, line
+from oncekit.console.drawing.layout import HEAD, LINE, MARGIN, PADDING, SMALL, TOP, WAY, Box, Layout, Point, layout
 from oncekit.console.visible import visible
 
 STYLE = Path(__file__).parents[1] / "pages" / "picture.css"
-LEGEND_WIDTH = 210
+LEGEND_WIDTH, LEGEND_HEIGHT, ROUND = 940, 34, 6
 CROP = 38
 """How far above its first state a picture without a heading begins."""
 KINDS = {"task": "task", "choice": "choice", "wait": "wait", "done": "success", "failed": "failure"}
@@ -23,13 +23,13 @@ def drawing(definition: Definition, heading: str) -> str:
     """A state machine as an SVG document of its own, as in docs/."""
     every, ways = nodes(definition), edges(definition)
     drawn = layout(every, ways)
-    width, height = drawn.width + LEGEND_WIDTH, drawn.bottom + MARGIN
+    width, height = max(drawn.width, LEGEND_WIDTH), drawn.bottom + MARGIN + LEGEND_HEIGHT
     parts = [
         f"<title>{_text(heading)}</title><style>{STYLE.read_text('utf-8')}</style>",
         f'<rect class="paper" x=".5" y=".5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="12"/>',
         f'<text class="heading" x="{MARGIN}" y="34">{_text(heading)}</text>',
         *_graph(every, ways, drawn, Taken()),
-        _legend(drawn.width),
+        _legend(height - MARGIN),
     ]
     return _svg(0, width, height, "img", heading, parts) + "\n"
 
@@ -53,22 +53,20 @@ def _svg(top: float, width: float, height: float, role: str, label: str, parts: 
 
 
 def _graph(states: Sequence[Node], ways: Sequence[Edge], drawn: Layout, taken: Taken) -> list[str]:
-    first = drawn.boxes[states[0].name].x
-    start = f'<circle class="head" cx="{first:.0f}" cy="{TOP - 24}" r="5"/>'
-    parts = [f'<g>{start}<path class="line" d="M{first:.0f} {TOP - 22}v14"/>{_head(first, TOP, 90)}</g>']
+    first = drawn.boxes[states[0].name]
+    x, y = first.x, first.y - first.height / 2
+    start = f'<circle class="head" cx="{x:.0f}" cy="{y - 24:.0f}" r="5"/>'
+    parts = [f'<g>{start}<path class="line" d="M{x:.0f} {y - 22:.0f}v14"/>{_head(x, y, 90)}</g>']
+    parts += [
+        f'<text class="section" x="{x:.0f}" y="{y:.0f}">{_text(text)}</text>' for text, (x, y) in drawn.headings.items()
+    ]
     steps = set(pairwise(taken.steps))
-    seen: set[tuple[str, bool, float]] = set()
-    for edge in sorted(ways, key=lambda e: ((e.source, e.target) in steps, -_length(e, drawn))):
+    for edge in sorted(ways, key=lambda each: (each.source, each.target) in steps):
         state = ("taken" if (edge.source, edge.target) in steps else "untaken") if taken.steps else ""
-        shared = (edge.target, edge.on_error, drawn.lanes.get(edge, 0))
-        # One that joins a line which is there already ends there: dashes over dashes would be a solid line.
-        parts.append(_edge(edge, drawn, state, joins=shared in seen and state != "taken"))
-        seen.add(shared)
-    return [*parts, *(_state(node, drawn.boxes[node.name], taken) for node in states)]
-
-
-def _length(edge: Edge, drawn: Layout) -> float:
-    return abs(drawn.boxes[edge.source].y - drawn.boxes[edge.target].y)
+        source, target = drawn.boxes[edge.source], drawn.boxes[edge.target]
+        parts.append(_edge(edge, drawn.lines[edge], (target.x, target.y) < (source.x, source.y), state))
+    sides = {(edge.source, edge.line): points[0][0] for edge, points in drawn.lines.items() if edge.line}
+    return [*parts, *(_state(node, drawn.boxes[node.name], sides, taken) for node in states)]
 
 
 def _text(value: str) -> str:
@@ -85,25 +83,45 @@ def _head(x: float, y: float, direction: int) -> str:
     return f'<path class="head" d="M-{HEAD}-4v8l{HEAD}-4z" transform="translate({x:.0f} {y:.0f}) rotate({direction})"/>'
 
 
-def _edge(edge: Edge, drawn: Layout, state: str, joins: bool) -> str:
-    up = drawn.boxes[edge.target].y < drawn.boxes[edge.source].y
-    way = line(edge, drawn)
+def _edge(edge: Edge, points: Sequence[Point], up: bool, state: str) -> str:
     why = f": {edge.reason}" if edge.reason else ""
+    before, tip = points[-2:]
+    direction = 90 if before[0] == tip[0] else 0 if before[0] < tip[0] else 180
     return (
         f'<g class="{_classes("up" if up else "", "error" if edge.on_error else "", state)}">'
         f"<title>{_text(f'{edge.source} → {edge.target}{why}')}</title>"
-        f'<path class="line" d="{way.joined if joins else way.path}"/>{"" if joins else _head(*way.head)}</g>'
+        f'<path class="line" d="{_path([_towards(tip, before, HEAD), *points[-2::-1]])}"/>{_head(*tip, direction)}</g>'
     )
 
 
-def _state(node: Node, box: Box, taken: Taken) -> str:
+def _path(points: Sequence[Point]) -> str:
+    """With round corners; from its head, so that the dashes of lines that join are the same ones."""
+    parts = [f"M{points[0][0]:.0f} {points[0][1]:.0f}"]
+    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+        near, far = _towards(corner, before, ROUND), _towards(corner, after, ROUND)
+        parts.append("L{:.0f} {:.0f}Q{:.0f} {:.0f} {:.0f} {:.0f}".format(*near, *corner, *far))
+    return "".join([*parts, f"L{points[-1][0]:.0f} {points[-1][1]:.0f}"])
+
+
+def _towards(start: Point, end: Point, far: float) -> Point:
+    """At a distance from a point, and not beyond the middle between both."""
+    whole = abs(end[0] - start[0]) + abs(end[1] - start[1])
+    part = min(far / whole, 0.5) if whole else 0
+    return start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part
+
+
+def _state(node: Node, box: Box, sides: Mapping[tuple[str, int], float], taken: Taken) -> str:
     visits = [number for number, name in enumerate(taken.steps, 1) if name == node.name]
     mark = taken.marks.get(node.name)
-    first = box.y - (len(box.lines) - 1) * LINE / 2 + 4.5
+    step = LINE if node.kind == "others" else WAY
+    first = box.y - (len(box.lines) - 1) * step / 2 + 4.5
     parts = [_shape(node.kind, box)]
-    parts += [
-        f'<text x="{box.x:.0f}" y="{first + LINE * n:.0f}">{_text(text)}</text>' for n, text in enumerate(box.lines)
-    ]
+    for n, text in enumerate(box.lines):
+        x, side = box.x, ""
+        if (node.name, n) in sides:  # beside the line that leaves there
+            right = sides[node.name, n] > x
+            x, side = sides[node.name, n] + (-7 if right else 7), f' class="way {"right" if right else "left"}"'
+        parts.append(f'<text{side} x="{x:.0f}" y="{first + step * n:.0f}">{_text(text)}</text>')
     if visits:
         when = ",".join(map(str, visits)) if len(visits) < 4 else f"{visits[0]}…{visits[-1]}"
         parts.append(_badge("step", when, box.x - box.width / 2 + 3, box.y - box.height / 2))
@@ -121,9 +139,10 @@ def _shape(kind: str, box: Box) -> str:
     left, top = box.x - box.width / 2, box.y - box.height / 2
     if kind == "choice":
         tip = min(PADDING, box.height / 2)
+        slope = min(17, box.height / 2)
         return (
-            f'<path class="box" d="M{left:.0f} {box.y:.0f}l{tip} {-box.height / 2:.0f}h{box.width - 2 * tip:.0f}'
-            f'l{tip} {box.height / 2:.0f}l{-tip} {box.height / 2:.0f}h{2 * tip - box.width:.0f}z"/>'
+            f'<path class="box" d="M{left:.0f} {top + slope:.0f}l{tip} {-slope}h{box.width - 2 * tip:.0f}l{tip} {slope}'
+            f'v{box.height - 2 * slope:.0f}l{-tip} {slope}h{2 * tip - box.width:.0f}l{-tip} {-slope}z"/>'
         )
     radius = box.height / 2 if kind in ("success", "failure") else min(7, box.height / 4)
     size = f'width="{box.width:.0f}" height="{box.height:.0f}" rx="{radius:.0f}"'
@@ -139,17 +158,14 @@ def _badge(kind: str, label: str, x: float, y: float) -> str:
     )
 
 
-def _legend(x: float) -> str:
-    lines = {words: _sample(x, classes) for words, classes in LINES.items()}
-    boxes = {
-        words: f'<g class="{kind}">{_shape(kind, Box(x + 13, -4, 26, 14, ()))}</g>' for words, kind in KINDS.items()
+def _legend(y: float) -> str:
+    boxes = {words: f'<g class="{kind}">{_shape(kind, Box(13, -4, 26, 14, ()))}</g>' for words, kind in KINDS.items()}
+    lines = {
+        words: f'<g class="{classes}"><path class="line" d="M0-4h22"/>{_head(30, -4, 0)}</g>'
+        for words, classes in LINES.items()
     }
-    parts = [
-        f'<g transform="translate(0 {TOP + 24 * n})">{sample}<text x="{x + 46:.0f}">{words}</text></g>'
-        for n, (words, sample) in enumerate({**boxes, **lines}.items())
-    ]
+    parts, x = [], float(MARGIN)
+    for words, sample in {**boxes, **lines}.items():
+        parts.append(f'<g transform="translate({x:.0f} {y:.0f})">{sample}<text x="38">{words}</text></g>')
+        x += 38 + len(words) * SMALL + 2 * PADDING
     return f'<g class="legend">{"".join(parts)}</g>'
-
-
-def _sample(x: float, classes: str) -> str:
-    return f'<g class="{classes}"><path class="line" d="M{x:.0f} -4h26"/>{_head(x + 34, -4, 0)}</g>'
