@@ -67,6 +67,22 @@ def test_no_line_goes_through_a_state_or_along_one_to_another_state(name: str) -
             assert not level[1] or its_y != its_end[1] or min(end[0], its_end[0]) <= max(x, its_x), (edge, other)
 
 
+@pytest.mark.parametrize("lane", ["operation", "fast"])
+def test_sections_of_a_machines_file_are_the_headings_of_its_picture(lane: str) -> None:
+    file = TEMPLATE.parent / "statemachine" / f"{lane}.asl.yaml"
+    sections = re.findall(r"^  # -+ (.+?) -+$", file.read_text("utf-8"), re.MULTILINE)
+    texts = ElementTree.fromstring(drawing(MACHINES[lane], lane)).iter(f"{SVG}text")
+    assert sections and [each.text for each in texts if each.get("class") == "section"] == ["All goes well", *sections]
+
+
+@pytest.mark.parametrize("lane", ["operation", "fast"])
+def test_each_way_that_a_record_decides_says_when_it_is_taken(lane: str) -> None:
+    ways = {each.target: each.reason for each in edges(MACHINES[lane]) if each.source == "ExistingStatus"}
+    assert all(ways.values()) and len(set(ways.values())) == len(ways)
+    texts = [each.text for each in ElementTree.fromstring(drawing(MACHINES[lane], lane)).iter(f"{SVG}text")]
+    assert set(ways.values()) <= set(texts)
+
+
 def test_nothing_is_drawn_below_an_end_as_if_it_came_next() -> None:
     task = {"Type": "Task", "Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Undo"}], "End": True}
     states = {

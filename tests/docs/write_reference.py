@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from oncekit.console.drawing.graph import HEADING
 from oncekit.local.definition import read_yaml
 from oncekit.local.template import parse
 
@@ -81,7 +82,10 @@ def alarms_page(resources: Mapping[str, Mapping[str, Any]]) -> str:
 def states_page(definitions: Mapping[str, Mapping[str, Any]]) -> str:
     parts = [STATES]
     for name, definition in definitions.items():
-        rows = [(f"`{state}`", str(each["Type"]), str(each.get("Comment", ""))) for state, each in _states(definition)]
+        rows = [
+            (f"`{state}`", str(each["Type"]), HEADING.sub(r"**\1.** ", each.get("Comment", ""), 1))
+            for state, each in _states(definition)
+        ]
         head = f"## The {name} machine\n\n{definition['Comment']}\n\n"
         parts.append(f"{head}{table(('state', 'type', 'what it does, and why'), rows)}\n")
     return "\n".join(parts)

@@ -97,7 +97,10 @@ def _kind(state: Definition) -> str:
 
 
 def edges(definition: Definition) -> list[Edge]:
-    """Every transition to another state once; one that only an error takes is marked."""
+    """Every transition to another state once; one that only an error takes is marked.
+
+    The Comment of a choice's rule says when it is taken: that of a transition, as CDK writes it, too.
+    """
     found: dict[tuple[str, str], Edge] = {}
     for name, state in definition["States"].items():
         explained = any("Comment" in rule for rule in state.get("Choices", ()))
