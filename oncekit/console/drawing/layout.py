@@ -93,13 +93,15 @@ def layout(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
             crossing[gap] += out[0], into[0]
     middles, gaps, bottom = _down(grid, _packed(crossing))
 
+    kept = [*gaps.values(), *(middles[name] + off for name in grid.places for off in (*OFF[True], *OFF[False]))]
     levels: dict[Edge, Sequence[float]] = {}
     passing: dict[Lane, list[float]] = defaultdict(list)
     for edge, (out, into, gap) in bent.items():
         start = middles[edge.source] + OFF[out[0] > grid.places[edge.source][0]][2 + edge.on_error]
         if edge.line:
             way = WAY * (edge.line - (len(grid.nodes[edge.source].lines) - 1) / 2)
-            start = _beside(middles[edge.source] + way, [*gaps.values(), *map(middles.__getitem__, grid.places)])
+            start = _beside(middles[edge.source] + way, kept)
+            kept.append(start)
         tip = middles[edge.target] + OFF[into[0] > grid.places[edge.target][0]][edge.on_error]
         levels[edge] = start, gaps[gap] if out[0] != into[0] else tip, tip
         passing[out] += levels[edge][:2]
@@ -168,10 +170,9 @@ def _width(node: Node) -> float:
     return max(len(node.name) * LETTER, *(len(line) * SMALL for line in node.lines[1:]), 0) + 2 * PADDING + 4
 
 
-def _beside(y: float, others: Sequence[float]) -> float:
-    """Near to it, but not where other lines leave and arrive."""
+def _beside(y: float, kept: Sequence[float]) -> float:
+    """Near to it, but not where other lines are."""
     near = sorted((y + off / 2 for off in range(-10, 11)), key=lambda at: abs(at - y))
-    kept = [other + off for other in others for off in (0, *OFF[True], *OFF[False])]
     return max(near, key=lambda at: min(3, *(abs(at - other) for other in kept)))
 
 
