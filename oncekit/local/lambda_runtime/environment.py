@@ -127,8 +127,8 @@ class Environment:
     def _outcome(self, request_id: str, payload: bytes, arn: str) -> Outcome | None:
         """What the function answers, or could not be loaded for. None: its process is over, `_over` says why."""
         process = self._process
-        if process is None or self._over is not None:
-            return None
+        if process is None or (self._over is not None and self._begun):
+            return None  # one that has not begun, and is gone already, has said why
         try:
             if not self._begun:
                 kind, error = process.receive(INIT_SECONDS)
