@@ -24,6 +24,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from botocore.exceptions import ClientError
+
 from oncekit.asl.definition import InvalidDefinition, check
 from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
@@ -399,12 +401,14 @@ class _Deployment:
             self._take_away(logical_id, known)  # a type cannot be updated
             known = None
         given = {"definition": definition, "roleArn": properties.get("RoleArn", "")}
-        with moto_resources.faults_named(logical_id, MACHINE):
+        try:
             if known is None:
                 kind = _type_of_machine(properties)
                 self.call("stepfunctions", "create_state_machine", {**given, "name": name, "type": kind})
             elif known.properties != made_of:
                 self.call("stepfunctions", "update_state_machine", {**given, "stateMachineArn": arn})
+        except ClientError as error:
+            raise TemplateError(f"{logical_id} ({MACHINE}): {error.response['Error']['Message']}") from error
         attributes = {"Arn": arn, "Name": name, "StateMachineRevisionId": "local"}
         return Deployed(MACHINE, made_of, arn, _reader("", logical_id, attributes))
 

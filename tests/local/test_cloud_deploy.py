@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from event_stand import Stand
+from event_stand import Stand, worker
 
 from oncekit.local import LocalCloud
 from oncekit.local.definition import DefinitionError
@@ -229,6 +229,13 @@ def test_a_definition_that_aws_refuses_is_named_with_the_state_and_the_reason(
     write_works(project.folder, states)
     with pytest.raises(DefinitionError, match=rf"works\.asl\.yaml: AWS would refuse it: {re.escape(said)}"):
         project.deploy(MACHINE)
+
+
+@pytest.mark.ours
+def test_two_machines_of_one_name_are_told_of_by_what_is_wrong_with_them(stand: Stand) -> None:
+    named, said = "      Name: same\n", "Other (AWS::StepFunctions::StateMachine): State Machine Already Exists: "
+    with pytest.raises(TemplateError, match=f"^{re.escape(said)}"):
+        stand.deploy(worker() + named + worker("Other", type="EXPRESS") + named)
 
 
 def test_files_that_it_is_deployed_from_are_told_also_a_missing_one(project: Project, cloud: LocalCloud) -> None:
