@@ -17,6 +17,7 @@ from lambda_probe import FUNCTIONS, alive, appears, call, failure, probe
 
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.lambda_runtime.entry import has_library
+from oncekit.local.lambda_runtime.environment import Environment
 
 pytestmark = pytest.mark.ours
 
@@ -182,6 +183,23 @@ def test_handler_that_cannot_be_loaded_fails_every_invocation_with_the_same_erro
     runtime.register("broken", FunctionSpec(tmp_path))
     assert [failure(runtime, "broken")["errorType"] for _ in range(2)] == [error] * 2
     assert [each.outcome for each in runtime.invocations] == [error] * 2
+
+
+@pytest.mark.aws(unconfirmed="V4")
+def test_a_process_that_is_gone_before_it_is_asked_has_said_why(
+    runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = Environment.start
+
+    def start_and_wait(environment: Environment) -> None:
+        start(environment)
+        while environment.usable:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(Environment, "start", start_and_wait)
+    (tmp_path / "app.py").write_text("import no_such_module")
+    runtime.register("broken", FunctionSpec(tmp_path))
+    assert failure(runtime, "broken")["errorType"] == "Runtime.ImportModuleError"
 
 
 # ---- no process is left behind ----
