@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from oncekit.asl.sizes import MAX_EVENTS
 from oncekit.gate.machine import Finding, Machine, State
-from oncekit.local.quotas import HISTORY_EVENTS
 
 _EITHER_WAY = ("States.DataLimitExceeded", "States.Runtime")
 _EVENTS_OF_A_RETRY = 3
@@ -56,9 +56,9 @@ def _gives_up(state: State, lives: float) -> Iterator[str]:
                     f"gives up after {retries} retries, which last {seconds / 3600:.1f} h on average, while its "
                     f"execution lives for {lives / 3600:g} h and nobody else has the request; raise MaxAttempts"
                 )
-            elif _EVENTS_OF_A_RETRY * retries / 2 > HISTORY_EVENTS:
+            elif _EVENTS_OF_A_RETRY * retries / 2 > MAX_EVENTS:
                 yield (
-                    f"some {retries // 2} retries in {lives / 3600:g} h are more than the {HISTORY_EVENTS} events at "
+                    f"some {retries // 2} retries in {lives / 3600:g} h are more than the {MAX_EVENTS} events at "
                     "which AWS ends an execution; raise MaxDelaySeconds"
                 )
             elif math.log2(float(clause.get("BackoffRate", 2))) * retries / 2 >= sys.float_info.max_exp:

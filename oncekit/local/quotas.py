@@ -3,8 +3,5 @@
 EXPRESS_SECONDS = 300
 """An Express execution lives no longer, whatever its machine says (quotas for state machine executions)."""
 
-HISTORY_EVENTS = 25_000
-"""A Standard execution with more events fails (quotas for state machine executions)."""
-
 MOST_INLINE_BYTES = 4096
 """Of a record with its request or its answer in it, as the template has it: larger ones are in the bucket."""

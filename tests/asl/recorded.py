@@ -21,6 +21,7 @@ from oncekit.asl.sizes import text_of
 from oncekit.asl.states import Call, Frame, Machine, Way
 
 FILE = Path(__file__).parents[2].parent / "shared" / "recorded" / "recorded.json"
+ABSENT = f"there are no recordings at {FILE}"
 START = 1_700_000_000.0
 
 Event = tuple[str, int, Any]

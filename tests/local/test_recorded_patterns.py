@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from asl.recorded import ABSENT, recorded
 
 from oncekit.local.events.patterns import NotJudged, PatternError, check, matches
 
-RECORDED = Path(__file__).parents[2].parent / "shared" / "recorded" / "recorded.json"
 DIFFERS = {
     "content_wildcard_complex_EXC": "not judged: from how many asterisks on a pattern is too complex is not documented",
 }
@@ -19,14 +17,13 @@ DIFFERS = {
 
 pytestmark = [
     pytest.mark.aws(recorded="shared/recorded/recorded.json", says="102 event patterns with what AWS judged"),
-    pytest.mark.skipif(not RECORDED.exists(), reason="what AWS judged is not beside this repository"),
+    pytest.mark.skipif(not recorded(), reason=ABSENT),
 ]
 
 
 @functools.cache
 def cases() -> dict[str, dict[str, Any]]:
-    recorded = json.loads(RECORDED.read_text())["event_patterns"] if RECORDED.exists() else []
-    return {each["id"].partition("[")[2].rstrip("]"): each for each in recorded}
+    return {each["id"].partition("[")[2].rstrip("]"): each for each in recorded().get("event_patterns", [])}
 
 
 def judged(case: dict[str, Any]) -> bool | str:

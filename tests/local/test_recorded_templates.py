@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import functools
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from asl.recorded import ABSENT, recorded
 
 from oncekit.local.gateway.variables import Input, Util, new_context
 from oncekit.local.gateway.velocity import TemplateFault, render
 
-RECORDED = Path(__file__).parents[2].parent / "shared" / "recorded" / "recorded.json"
 DIFFERS: dict[str, str] = {}
 """By case, why it does not agree."""
 
 pytestmark = [
     pytest.mark.aws(recorded="shared/recorded/recorded.json", says="19 mapping templates with what AWS made of them"),
-    pytest.mark.skipif(not RECORDED.exists(), reason="what AWS rendered is not beside this repository"),
+    pytest.mark.skipif(not recorded(), reason=ABSENT),
 ]
 
 
 @functools.cache
 def cases() -> dict[str, dict[str, Any]]:
-    recorded = json.loads(RECORDED.read_text())["vtl"] if RECORDED.exists() else []
-    return {each["id"]: each for each in recorded}
+    return {each["id"]: each for each in recorded().get("vtl", [])}
 
 
 def rendered(case: dict[str, Any]) -> str:

@@ -9,19 +9,18 @@ import functools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
+from asl.recorded import ABSENT, recorded
 from aws_state import OnAws
 from botocore.stub import Stubber
 from one_state import State, Way
 
 from oncekit.asl.errors import StateError
 
-FILE = Path(__file__).parents[2].parent / "shared" / "recorded" / "recorded.json"
-CASES: list[dict[str, Any]] = json.loads(FILE.read_text())["test_state"] if FILE.exists() else []
+CASES: list[dict[str, Any]] = recorded().get("test_state", [])
 ALONE = "StateName"
 """What AWS calls a state that is tested without a machine."""
 
@@ -59,7 +58,7 @@ def by_recording(case: Mapping[str, Any]) -> Callable[..., State]:
     return functools.partial(OnAws, client=client)
 
 
-@pytest.mark.skipif(not CASES, reason=f"there are no recordings at {FILE}")
+@pytest.mark.skipif(not CASES, reason=ABSENT)
 @pytest.mark.parametrize("kind", [by_interpreter, by_recording])
 @pytest.mark.parametrize("case", CASES, ids=[f"{each['id'].rpartition('::')[2]}-{each['key']}" for each in CASES])
 def test_a_state_answers_as_aws_did(case: dict[str, Any], kind: Callable[..., Callable[..., State]]) -> None:
@@ -80,7 +79,7 @@ def test_a_state_answers_as_aws_did(case: dict[str, Any], kind: Callable[..., Ca
         assert way == Way(expected.get("nextState"), expected["output"], {})
 
 
-@pytest.mark.skipif(not CASES, reason=f"there are no recordings at {FILE}")
+@pytest.mark.skipif(not CASES, reason=ABSENT)
 @pytest.mark.parametrize("kind", [by_interpreter, by_recording])
 def test_a_call_has_the_arguments_that_aws_told(kind: Callable[..., Callable[..., State]]) -> None:
     told = [each for each in CASES if "afterArguments" in (each["inspection"] or {})]

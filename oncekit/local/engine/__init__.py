@@ -1,6 +1,7 @@
 """Step Functions of the local cloud: executions on `oncekit.asl`, with what they are handed.
 
 executions.py    state machines; starts, stops, redrives
+live.py          machines and executions as they are remembered
 runs.py          an execution from its start to its end
 integrations.py  names and shapes of parameters, responses and errors of a Task's call
 service_calls.py the one place that every service call goes through, with interceptors

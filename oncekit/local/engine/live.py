@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,12 @@ from oncekit.asl.errors import StateError
 
 RUNNING, SUCCEEDED, FAILED, ABORTED, TIMED_OUT = "RUNNING", "SUCCEEDED", "FAILED", "ABORTED", "TIMED_OUT"
 DEAD = (FAILED, ABORTED, TIMED_OUT)
+
+
+@functools.cache
+def _why_not(definition: str) -> str | None:
+    """Once for all starts of a machine."""
+    return why_not(json.loads(definition))
 
 
 @dataclass(eq=False)
@@ -31,7 +38,7 @@ class StateMachine:
     @property
     def why_not(self) -> str | None:
         """Why it is in name only here, in words; None for one that runs."""
-        return why_not(json.loads(self.definition))
+        return _why_not(self.definition)
 
 
 @dataclass(eq=False)
