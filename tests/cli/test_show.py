@@ -26,7 +26,7 @@ from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import fails
 
 PLAIN = Path(__file__).parents[1] / "functions" / "plain_echo"
-STATES = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize"]
+STATES = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "JudgeAnswer", "Finalize"]
 
 
 def shown(operator: Operator, about: str = ID) -> dict[str, Any]:

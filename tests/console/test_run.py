@@ -14,7 +14,7 @@ from oncekit.local import LocalCloud
 from oncekit.local.execution import Execution
 from oncekit.local.faults import before, breaks, fails
 
-PATH = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize")
+PATH = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "JudgeAnswer", "Finalize")
 STARTED = {"id": 1, "previousEventId": 0, "type": "ExecutionStarted", "timestamp": "2026-01-01T00:00:00+00:00"}
 BAD = {"StartAt": "Bad", "States": {"Bad": {"Type": "Fail", "Error": "Boom"}}}
 CATCH = {"Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Out"}], "Next": "Out"}

@@ -24,7 +24,7 @@ def answered(state: States, reply: Any, fence: int = 3) -> Any:
     """What is kept of a function's reply."""
     known = {"request": REQUEST, "lock": {**LOCK, "fence": fence}, "replyToken": TOKEN}
     way = state("ExecuteBusinessLogic").takes({"Payload": reply}, known)
-    assert (way.to, way.assigned["ran"]) == ("IsResponseLarge", True)
+    assert (way.to, way.assigned["ran"]) == ("JudgeAnswer", True)
     return way.assigned["answer"]
 
 

@@ -30,7 +30,7 @@ OF_A_CALL = (
     "another owner has finished before {}",
     "the service is unavailable at {}",
 )
-STATES = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize")
+STATES = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "JudgeAnswer", "Finalize")
 """Of a request that goes well."""
 
 
