@@ -97,8 +97,8 @@ def locks_of(run: Run) -> Mapping[int, Mapping[str, Any]]:
 
 
 def first_lock(run: Run) -> Mapping[str, Any]:
-    """The first that the execution held; empty where its history does not say."""
-    return next(filter(None, map(_assigned, run.visits)), {})
+    """The first that the execution held, not one that it read; empty where its history does not say."""
+    return next((lock for lock in map(_assigned, run.visits) if f"{lock.get('owner')}:".startswith(f"{run.arn}:")), {})
 
 
 def on_crash(run: Run) -> str:

@@ -32,7 +32,7 @@ KNOWN = {
     "answer": {"text": "1"},
     "failure": {"name": "PermanentError", "message": "no", "status": 0},
     "next": {"attempts": 2, "waitSeconds": 0},
-    "lock": {"fence": FENCE, "attempts": 1, "leaseExpiresAt": LEASE, "onCrash": "retry"},
+    "lock": {"owner": ME, "fence": FENCE, "leaseExpiresAt": LEASE, "attempts": 1, "onCrash": "retry"},
 }
 
 
@@ -74,9 +74,9 @@ def ended(status: str, owner: str = ME, expires: int = NOW + 9, **more: Any) -> 
     return {name: value for name, value in item.items() if name != "leaseExpiresAt"}
 
 
-def about(owner: str) -> Item:
-    """The lock that was read."""
-    return {"about": {"owner": owner, "fence": FENCE, "lease": LEASE}}
+def of(owner: str) -> Item:
+    """The lock as it was read, or written."""
+    return {"lock": {**KNOWN["lock"], "owner": owner}}
 
 
 def others(item: Item) -> Iterator[Item | None]:
@@ -107,7 +107,7 @@ def test_an_end_is_written_by_the_owner_and_again_if_its_answer_was_lost(
 
 def test_a_quarantine_is_of_the_lock_that_was_read(state: States, writes: Writes) -> None:
     for owner in (ME, THEIRS):
-        item, read = record(owner), about(owner)
+        item, read = record(owner), of(owner)
         assert writes(state("RecordQuarantine"), item, **read)
         assert not [each for each in changed(item) if writes(state("RecordQuarantine"), each, **read)]
         assert not writes(state("RecordQuarantine"), item | {"fence": {"N": str(FENCE + 1)}}, **read)
@@ -116,7 +116,7 @@ def test_a_quarantine_is_of_the_lock_that_was_read(state: States, writes: Writes
 
 
 def test_the_next_fence_is_taken_of_the_lock_that_was_read(state: States, writes: Writes) -> None:
-    theirs, read = record(THEIRS), about(THEIRS)
+    theirs, read = record(THEIRS), of(THEIRS)
     assert writes(state("TakeNextFence"), theirs, **read)
     assert not [each for each in changed(theirs) if writes(state("TakeNextFence"), each, **read)]
     for less in (record(THEIRS, leaseExpiresAt={"N": str(LEASE + 1)}), record(THEIRS, fence={"N": str(FENCE + 1)})):
@@ -127,11 +127,11 @@ def test_ones_own_next_fence_is_taken_once_more_if_its_answer_was_lost(state: St
     """Not of a lock that was given back meanwhile."""
     for fence in (FENCE, FENCE + 1):
         mine = record(fence={"N": str(fence)}, leaseExpiresAt={"N": str(LEASE + 9)})
-        assert writes(state("TakeNextFence"), mine, **about(ME))
-        assert not writes(state("TakeNextFence"), mine | {"mayStartAgain": {"BOOL": True}}, **about(ME))
+        assert writes(state("TakeNextFence"), mine, **of(ME))
+        assert not writes(state("TakeNextFence"), mine | {"mayStartAgain": {"BOOL": True}}, **of(ME))
     released = record(mayStartAgain={"BOOL": True})
-    assert not writes(state("TakeNextFence"), released, **about(ME))
-    assert not [each for each in changed(record()) if writes(state("TakeNextFence"), each, **about(ME))]
+    assert not writes(state("TakeNextFence"), released, **of(ME))
+    assert not [each for each in changed(record()) if writes(state("TakeNextFence"), each, **of(ME))]
 
 
 def test_a_lock_is_given_back_by_its_owner(fast: States, writes: Writes) -> None:
@@ -176,7 +176,7 @@ def test_a_write_leaves_nothing_of_what_was_before_but_what_is_still_of_use(
     before = {**STALE, **more, "status": {"S": status}}
     known = {
         **KNOWN,
-        **about(before["owner"]["S"]),
+        **of(before["owner"]["S"]),
         "found": "FAILED_BEFORE" if status == "FAILED" else "NOTHING",
         "record": before,
     }
