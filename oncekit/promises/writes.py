@@ -43,7 +43,7 @@ def shape_faults(record: Item) -> Iterator[Fault]:
     if record["status"] in OPEN:
         if len(KEPT & set(record)) != 1:
             yield fault("not exactly one request")
-        folder = f"requests/{record['id'].partition('#')[0]}/{hashed}/"
+        folder = f"requests/{'/'.join(record['id'].split('#', 2)[:2])}/{hashed}/"
         if "requestRef" in record and not record["requestRef"]["key"].startswith(folder):
             yield fault("a request where none is kept")
     if is_fast(record["owner"]) and not has_nonce(record["owner"]):

@@ -40,7 +40,7 @@ RUN_AGAIN = f"{fast('first')}:other"
 """The same execution, which AWS has run once more."""
 SENT, BEFORE, LATER = (f"1970-01-01T00:16:{second}.000Z" for second in (40, 39, 41))
 """NOW, a second before it, and one after it."""
-FOLDER = f"requests/acme/{hashlib.sha256(ID.encode()).hexdigest()}"
+FOLDER = f"requests/acme/charge-payment/{hashlib.sha256(ID.encode()).hexdigest()}"
 OBJECTS = {f"{FOLDER}/mine": json.dumps(REQUEST), f"{FOLDER}/other": json.dumps(OTHER), "results/one": "[1]"}
 
 
