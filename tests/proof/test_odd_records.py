@@ -20,6 +20,7 @@ LAWLESS = {"States.QueryEvaluationError", "States.DataLimitExceeded", "DynamoDB.
 LAWLESS |= {"DynamoDB.ConditionalCheckFailedException"}
 """What an execution may die of over a record that nobody of Once wrote."""
 MINE, THEIRS = (hashlib.sha256(id.encode()).hexdigest() for id in (odd.id_of(REQUEST), f"other#{OPERATION}#theirs"))
+KEPT = f"requests/{{}}/{OPERATION}/{{}}/1.json"
 EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution"
 
 
@@ -43,9 +44,7 @@ anything = st.recursive(
 references = st.builds(
     lambda bucket, key: {"M": {"bucket": {"S": bucket}, "key": {"S": key}, "sha256": {"S": "0"}, "bytes": {"N": "1"}}},
     st.sampled_from(("once-responsebucket", "another-bucket")),
-    st.sampled_from(
-        (f"requests/acme/{MINE}/1.json", f"requests/other/{THEIRS}/1.json", f"responses/acme/{MINE}/1", "")
-    ),
+    st.sampled_from((KEPT.format("acme", MINE), KEPT.format("other", THEIRS), f"responses/acme/{MINE}/1", "")),
 )
 likely: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "status": texts("IN_PROGRESS", "COMPLETED", "FAILED", "QUARANTINED", "GONE"),
@@ -95,7 +94,7 @@ def test_odd_record_harms_its_own_request_alone(
         cloud.run(REQUEST)
     theirs = {"tenant": "other", "operation": OPERATION, "idempotencyKey": "theirs", "payload": {}}
     bucket = cloud.resources["ResponseBucket"]
-    cloud.client("s3").put_object(Bucket=bucket, Key=f"requests/other/{THEIRS}/1.json", Body=json.dumps(theirs))
+    cloud.client("s3").put_object(Bucket=bucket, Key=KEPT.format("other", THEIRS), Body=json.dumps(theirs))
     spoil(cloud, odd_ones)
     if wait:
         cloud.clock.advance(A_LEASE)

@@ -159,7 +159,7 @@ def test_an_open_record_has_its_request_and_a_finished_one_has_not(
     record = record_of(cloud, request)
     if more:
         ref = record["requestRef"]
-        assert ref["key"].startswith("requests/acme/")
+        assert ref["key"].startswith(f"requests/acme/{request['operation']}/")
         body = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read().decode()
     else:
         body = record["request"]

@@ -60,7 +60,8 @@ def is_of_shard(call: Call) -> bool:
 def left_open(cloud: LocalCloud, asked: dict[str, Any], overdue: int, *, is_large: bool = False, **more: Any) -> None:
     """A record whose owner, in the fast lane, has died; its lease is over for so many seconds."""
     hashed = hashlib.sha256(id_of(asked).encode()).hexdigest()
-    ref = {"bucket": {"S": cloud.outputs["ResponseBucketName"]}, "key": {"S": f"requests/default/{hashed}/x.json"}}
+    key = f"requests/default/{asked['operation']}/{hashed}/x.json"
+    ref = {"bucket": {"S": cloud.outputs["ResponseBucketName"]}, "key": {"S": key}}
     kept = {"tenant": "default", **asked}
     item = {
         "id": {"S": id_of(asked)},

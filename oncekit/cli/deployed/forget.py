@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed.kept import folder
 from oncekit.cli.deployed.records import Changed, Missing, Record, find, hash_of
 from oncekit.cli.deployed.rejected import refused
 from oncekit.cli.deployed.stack import Stack
@@ -36,7 +37,7 @@ def forget(stack: Stack, id: str, record: Record | None) -> dict[str, Any]:
     Raises Missing when nothing was kept, and Changed when the record is not as it was shown, or when there is none, and
     an execution may be about to take the lock for a request that it has kept: its lock would refer to nothing.
     """
-    requests = f"requests/{id.partition('#')[0]}/{hash_of(id)}/"
+    requests = folder(id)
     if record is None and _has_new(stack, requests):
         raise Changed(
             f"{id}: not forgotten: it has no record, but a request that was kept within the last three days, for which "

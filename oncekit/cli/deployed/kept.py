@@ -55,12 +55,17 @@ def demand(stack: Stack, record: Record) -> str:
     return found.text
 
 
+def folder(id: str) -> str:
+    """Below which objects keep the large requests of an id. Names of tenants and operations have no `#`; keys may."""
+    return f"requests/{'/'.join(id.split('#', 2)[:2])}/{hash_of(id)}/"
+
+
 def _in_bucket(stack: Stack, record: Record) -> Kept:
     from botocore.exceptions import ClientError
 
     client, ref = stack.client("s3"), record["requestRef"]
     bucket, id = stack.bucket, record["id"]
-    key = f"requests/{id.partition('#')[0]}/{hash_of(id)}/{record.get('fingerprint')}.json"
+    key = f"{folder(id)}{record.get('fingerprint')}.json"
     if ref != {"bucket": bucket, "key": key}:
         return Kept(None, f"not in {short(json.dumps(ref, default=str))}, which the record names, and is not its own")
     try:
