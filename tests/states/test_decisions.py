@@ -325,4 +325,3 @@ def test_what_may_not_run_again_after_a_dead_owner_is_for_the_operator(asked: As
     assert of(onCrash={"S": "quarantine"}, mayStartAgain={"BOOL": True}) == "TakeNextFence"
     assert of(attempts={"N": str(MAX_ATTEMPTS - 1)}) == "TakeNextFence"
     assert of(attempts={"N": str(MAX_ATTEMPTS)}) == "RecordQuarantine"
-    assert asked("wait", "FAILED", function="") == "RecordQuarantine"
