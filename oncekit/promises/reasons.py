@@ -74,5 +74,5 @@ def quarantine_faults(writes: Sequence[Write], ended: Sequence[Ended]) -> Iterat
             is_in_the_way = name == "NeedsAttention" and "business logic succeeded" in new["error"]["message"]
             if mine and not mine[-1].error and name != "ResultUnreadable" and not is_in_the_way:
                 yield Fault("P5", "broken", f"{id}: its owner threw its own answer away, as {name}")
-        elif name == "OwnerCrashed" and (old["onCrash"] != "quarantine" or "mayStartAgain" in old):
+        elif name == "OwnerCrashed" and (old["onCrash"] != "quarantine" or not old["leaseExpiresAt"]):
             yield Fault("P5", "broken", f"{id}: quarantined as {name}, though it may be started again")

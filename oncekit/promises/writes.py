@@ -54,7 +54,7 @@ def shape_faults(record: Item) -> Iterator[Fault]:
         yield fault("not exactly one answer")
     # What was released before its first attempt, by its owner or by an operator, counts none.
     is_decided = record["owner"].rpartition(":")[2].startswith("operator-")
-    least = 0 if is_decided or "mayStartAgain" in record else 1
+    least = 0 if is_decided or record.get("leaseExpiresAt") == 0 else 1
     if not record.get("fence", 0) >= record.get("attempts", 0) >= least:
         yield fault("attempts and fence do not fit")
 
@@ -78,7 +78,7 @@ def write_faults(write: Write) -> Iterator[Fault]:
     acquired = new["owner"] != old["owner"] or reopened
     if new["fence"] != old["fence"] + 1 if acquired else new["fence"] not in (old["fence"], old["fence"] + 1):
         yield Fault("P1", "broken", f"{write.id}: fence {old['fence']} became {new['fence']}")
-    if new["fence"] != old["fence"] and "mayStartAgain" in new and not by_operator:
+    if new["fence"] != old["fence"] and new.get("leaseExpiresAt") == 0 and not by_operator:
         yield Fault("P2", "twice", f"{write.id}: a new attempt may be started again, says {write.actor}")
 
 
@@ -119,7 +119,7 @@ def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> 
 
 def _may_be_replaced(write: Write, old: Item) -> bool:
     """Its lease is over, and it has ended, or released the lock. Nobody knows an operator's owner, so it has ended."""
-    is_gone = write.owner_status not in ("RUNNING", "PENDING_REDRIVE") or "mayStartAgain" in old
+    is_gone = write.owner_status not in ("RUNNING", "PENDING_REDRIVE") or not old["leaseExpiresAt"]
     return is_gone and bool(old["leaseExpiresAt"] < write.at)
 
 
@@ -134,8 +134,8 @@ def _faults_of_actor(write: Write, actor: Actor, old: Item, new: Item, changed: 
         if not mine or changed - {"steps"}:
             yield Fault("P4", "broken", f"{write.id}: a function without the lock changed {sorted(changed)}")
         return
-    is_released = "mayStartAgain" in changed & set(new)
-    if is_released and ((actor.owner, actor.state) != (old["owner"], "ReleaseLock") or new["leaseExpiresAt"]):
+    is_released = "leaseExpiresAt" in changed and new.get("leaseExpiresAt") == 0
+    if is_released and (actor.owner, actor.state) != (old["owner"], "ReleaseLock"):
         yield Fault("P2", "twice", f"{write.id}: {actor} says for its owner that it may be started again")
     if actor.owner == old["owner"]:
         return

@@ -318,8 +318,8 @@ REASONS = {
     ),
     "what was released is started again": Rule(
         "P5 broken: though it may be started again",
-        given_up("OwnerCrashed", ran(), onCrash="quarantine", mayStartAgain=True),
-        given_up("AttemptsUsedUp", ran(), onCrash="quarantine", mayStartAgain=True),
+        given_up("OwnerCrashed", ran(), onCrash="quarantine", leaseExpiresAt=0),
+        given_up("AttemptsUsedUp", ran(), onCrash="quarantine", leaseExpiresAt=0),
     ),
 }
 

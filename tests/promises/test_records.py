@@ -40,7 +40,7 @@ def answer_of(size: int) -> Item:
 
 MAY_BE = {
     "a lock": lock(),
-    "a lock that was released before any attempt": lock(attempts=0, mayStartAgain=True),
+    "a lock that was released before any attempt": lock(attempts=0, leaseExpiresAt=0),
     "a lock whose last attempt failed": lock(error=error("Error")),
     "a lock in the fast lane": lock(FAST),
     "an answer": done(),

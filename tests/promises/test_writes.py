@@ -49,8 +49,8 @@ def given_up(new: Any, old: Any = None, by: str = SECOND, **more: Any) -> Write:
     return change(old or lock(), new, by, "RecordQuarantine", **more)
 
 
-def released(by: str = FIRST, state: str = "ReleaseLock", lease: int = 0) -> Write:
-    return change(lock(), lock(leaseExpiresAt=lease, mayStartAgain=True), by, state)
+def released(by: str = FIRST, state: str = "ReleaseLock") -> Write:
+    return change(lock(), lock(leaseExpiresAt=0), by, state)
 
 
 def tried_again(
@@ -104,7 +104,7 @@ RULES = {
     "a live owner gives its lock away only by releasing it": Rule(
         "P1 twice: from an owner that is RUNNING",
         taken(lock(FAST), owner_is="RUNNING"),
-        taken(lock(FAST, mayStartAgain=True), owner_is="RUNNING"),
+        taken(lock(FAST, leaseExpiresAt=0), owner_is="RUNNING"),
     ),
     "two runs of one execution are two owners": Rule(
         "P1 twice: from an owner that is RUNNING",
@@ -138,18 +138,15 @@ RULES = {
     "an owner that may be started again has released its lock": Rule(
         "P2 twice: says for its owner", released(state="BackOff"), released()
     ),
-    "an owner that may be started again has no lease": Rule(
-        "P2 twice: says for its owner", released(lease=900), released()
-    ),
     "an operator says that it may be started again": Rule(
         "P2 twice: says for its owner",
         released(state=""),
-        change(lock(), lock("operator-1", 2, leaseExpiresAt=0, attempts=0, mayStartAgain=True), kind="operator"),
+        change(lock(), lock("operator-1", 2, leaseExpiresAt=0, attempts=0), kind="operator"),
     ),
     "a new owner may not be started again": Rule(
         "P2 twice: a new attempt may be started again",
-        taken(lock(mayStartAgain=True), lock(SECOND, 2, mayStartAgain=True)),
-        taken(lock(mayStartAgain=True), lock(SECOND, 2)),
+        taken(lock(leaseExpiresAt=0), lock(SECOND, 2, leaseExpiresAt=0)),
+        taken(lock(leaseExpiresAt=0), lock(SECOND, 2)),
     ),
     "recovery takes no free lock": Rule(
         "P2 twice: recovery took a free lock", opened_by(RECOVERS), opened_by("recover-2")

@@ -50,7 +50,7 @@ def lives(world: World, item: dict[str, Any]) -> bool:
     """Whether the owner may still work: it runs, or a function of the fast lane does, and it has not released."""
     owner = text(item, "owner")
     execution = world.execution(owner)
-    if execution is None or "mayStartAgain" in item:
+    if execution is None or not number(item, "leaseExpiresAt", 1):
         return False
     return execution.is_running or (execution.lane == FAST and any(each.owner == owner for each in world.functions))
 
@@ -80,7 +80,8 @@ def written(world: World, writer: Execution, after: str, max_attempts: int, late
             raise Broken("P4: somebody wrote to the lock of another owner")
         if lives(world, old):
             raise Broken("P5: a live owner was quarantined by somebody else")
-        if not number(old, "leaseExpiresAt") and (OPERATORS in text(old, "owner") or "mayStartAgain" not in old):
+        is_released = not number(old, "leaseExpiresAt") and number(old, "attempts") < max_attempts
+        if is_released or OPERATORS in text(old, "owner"):
             raise Broken("P5: a lock that was given back was quarantined before anything was started")
     else:
         _is_the_owners(world, old, new, writer, late)
@@ -139,7 +140,7 @@ def _is_next_fence(
     if writer.owner != text(old, "owner"):
         if number(old, "leaseExpiresAt") >= NOW or lives(world, old):
             raise Broken("P1: the lock of a live owner was taken")
-    elif "mayStartAgain" in old:
+    elif not number(old, "leaseExpiresAt"):
         raise Broken("P4: an owner took a lock again that was released")
     elif late is not None and writer.is_running and writer.position not in (late.position, "ReleaseLock"):
         raise Broken("P1: a late call took the lock from its own execution, which is at work under it")
@@ -155,7 +156,7 @@ def _is_the_owners(
         raise Broken(f"P2: an operation was completed with {world.ledger} effects")
     if status == "QUARANTINED" and text(new["error"]["M"], "name") == "LockLostError":
         raise Broken("P5: an operator is asked about a lock that was not lost")
-    if status == "IN_PROGRESS" and "mayStartAgain" in old and "mayStartAgain" not in new:
+    if status == "IN_PROGRESS" and not number(old, "leaseExpiresAt") and number(new, "leaseExpiresAt"):
         raise Broken("P4: an owner took a lock again that was released")
 
 
