@@ -76,8 +76,8 @@ BREAKAGES = {
         "twice",
     ),
     "who released the lock must not be started again": (
-        "$not($exists($record.mayStartAgain))",
-        "$not($exists($record.mayStart))",
+        "$record.onCrash.S = 'quarantine' and $number($record.leaseExpiresAt.N) > 0",
+        "$record.onCrash.S = 'quarantine'",
         ("fast: no time left, quarantine", "ReleaseLock update_item", "answer lost"),
         "broken",
     ),
@@ -93,9 +93,9 @@ BREAKAGES = {
         ("recovered", "AcquireLock update_item", "operator releases"),
         "twice",
     ),
-    "a new attempt leaves the mark of the one before": (
-        "#error = :error REMOVE mayStartAgain",
-        "#error = :error",
+    "a new attempt leaves the lease of the one before": (
+        "acquiredAt = :at, leaseExpiresAt = :until,",
+        "acquiredAt = :at, leaseExpiresAt = if_not_exists(leaseExpiresAt, :until),",
         ("fast: no time left", "ReleaseLock update_item", "answer lost"),
         "twice",
     ),

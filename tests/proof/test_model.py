@@ -53,7 +53,7 @@ def edit(state: str, old: str, new: str, machines: str = BOTH) -> tuple[Edit, ..
     return (Edit(machines, state, old, new),)
 
 
-MINE = "fence IN (:read, :next) AND attribute_not_exists(mayStartAgain)"
+MINE = "fence IN (:read, :next) AND leaseExpiresAt > :zero"
 TWO_RETRY = (RETRY, RETRY)
 MUTANTS = {
     # The first wording of the design differed from the second in these; each one lost a promise.
@@ -72,7 +72,7 @@ MUTANTS = {
         edit(
             "TakeNextFence",
             MINE,
-            "(fence = :read OR (fence = :next AND attribute_not_exists(mayStartAgain)))",
+            "(fence = :read OR (fence = :next AND leaseExpiresAt > :zero))",
         ),
     ),
     "a late repeat takes a lock that I have released": Mutant(
@@ -81,13 +81,13 @@ MUTANTS = {
         edit(
             "TakeNextFence",
             MINE,
-            "(fence = :next OR (fence = :read AND attribute_not_exists(mayStartAgain)))",
+            "(fence = :next OR (fence = :read AND leaseExpiresAt > :zero))",
         ),
     ),
     "the permission to start again outlives the next start": Mutant(
         Case((QUARANTINE,), "X", Budget(errors=1, hurry=1, crashes=1)),
         "P2: business logic that must not run again",
-        edit("TakeNextFence", " REMOVE mayStartAgain", ""),
+        edit("TakeNextFence", "leaseExpiresAt = :until", "leaseExpiresAt = if_not_exists(leaseExpiresAt, :until)"),
     ),
     "recovery tries a failure again": Mutant(
         Case((RETRY,), "F", Budget(errors=1)),
@@ -208,7 +208,7 @@ MUTANTS = {
     "a released lock may not be started again": Mutant(
         Case((QUARANTINE,), "X", Budget(errors=1, hurry=1)),
         "P5: a lock that was given back",
-        edit("ReleaseLock", ", mayStartAgain = :true", "", "fast"),
+        edit("IsOwnerAlive", " and $number($record.leaseExpiresAt.N) > 0", "", "operation"),
     ),
 }
 
@@ -222,7 +222,7 @@ def test_model_goes_red_when_a_definition_changes(name: str) -> None:
 
 def test_model_goes_red_when_an_operators_retry_is_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
     def write(stack: Stack, shown: Record, sets: dict[str, Any], removes: Any) -> None:
-        records.write(stack, shown, {name: sets[name] for name in sets if name != "mayStartAgain"}, removes)
+        records.write(stack, shown, {name: sets[name] or int(name == "leaseExpiresAt") for name in sets}, removes)
 
     monkeypatch.setattr(decisions, "write", write)
     operators.done.cache_clear()

@@ -54,7 +54,7 @@ likely: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     **dict.fromkeys(("fence", "attempts", "recoveries"), digits("0", "1", "2", "6", "100", "-1")),
     **dict.fromkeys(("resultRef", "requestRef"), references),
     **dict.fromkeys(("expiresAt", "acquiredAt", "finishedAt", "fingerprint", "result", "error"), anything),
-    **dict.fromkeys(("onCrash", "steps", "request", "mayStartAgain"), anything),
+    **dict.fromkeys(("onCrash", "steps", "request"), anything),
 }
 """Of the right type and somebody else's, or anything; by attribute."""
 INDEXED = ("openShard", "leaseExpiresAt")

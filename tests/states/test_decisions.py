@@ -169,6 +169,13 @@ def test_a_lock_that_was_reported_lost_and_was_not_is_for_the_operator(meets: Me
     assert meets(lane, record(**OPEN), known(ran=True, seen=True)).to == "AcknowledgeDuplicate"
 
 
+@pytest.mark.parametrize(("lane", "to"), [("fast", "AcknowledgeDuplicate"), ("full", "CheckOwner")])
+def test_a_lock_that_was_given_back_is_no_more_ones_own(meets: Meets, lane: str, to: str) -> None:
+    released = record(owner={"S": ME if lane == "full" else f"{FAST_ID}:nonce"}, leaseExpiresAt={"N": "0"})
+    for ran in (False, True):
+        assert meets(lane, released, known(ran=ran, seen=True)).to == to
+
+
 @BOTH
 def test_ones_own_lock_whose_answer_was_lost_is_worked_under_in_the_full_lane(meets: Meets, lane: str) -> None:
     """An Express execution may run twice, so in the fast lane it may be the other run's."""
@@ -322,6 +329,6 @@ def test_what_may_not_run_again_after_a_dead_owner_is_for_the_operator(asked: As
         return asked("wait", "FAILED", item={**LATE, **more})
 
     assert of(onCrash={"S": "quarantine"}) == "RecordQuarantine"
-    assert of(onCrash={"S": "quarantine"}, mayStartAgain={"BOOL": True}) == "TakeNextFence"
+    assert of(onCrash={"S": "quarantine"}, leaseExpiresAt={"N": "0"}) == "TakeNextFence"
     assert of(attempts={"N": str(MAX_ATTEMPTS - 1)}) == "TakeNextFence"
     assert of(attempts={"N": str(MAX_ATTEMPTS)}) == "RecordQuarantine"

@@ -128,9 +128,7 @@ def test_ones_own_next_fence_is_taken_once_more_if_its_answer_was_lost(state: St
     for fence in (FENCE, FENCE + 1):
         mine = record(fence={"N": str(fence)}, leaseExpiresAt={"N": str(LEASE + 9)})
         assert writes(state("TakeNextFence"), mine, **of(ME))
-        assert not writes(state("TakeNextFence"), mine | {"mayStartAgain": {"BOOL": True}}, **of(ME))
-    released = record(mayStartAgain={"BOOL": True})
-    assert not writes(state("TakeNextFence"), released, **of(ME))
+        assert not writes(state("TakeNextFence"), mine | {"leaseExpiresAt": {"N": "0"}}, **of(ME))
     assert not [each for each in changed(record()) if writes(state("TakeNextFence"), each, **of(ME))]
 
 
@@ -148,7 +146,7 @@ OPEN = LOCK | {"leaseExpiresAt", "openShard", "request"}
 STALE = {
     **{name: {"S": "x"} for name in (*OPEN, "result", "finishedAt")},
     **{name: {"M": {}} for name in ("requestRef", "resultRef", "error", "steps")},
-    **record(attempts={"N": "1"}, mayStartAgain={"BOOL": True}),
+    **record(attempts={"N": "1"}),
 }
 """All that a record may ever have, but an end of its time."""
 
@@ -166,7 +164,7 @@ STALE = {
             LOCK | {"result", "resultRef", "finishedAt", "expiresAt", "error", "steps"},
         ),
         ("RecordQuarantine", "IN_PROGRESS", {}, set(STALE)),
-        ("TakeNextFence", "IN_PROGRESS", {"owner": {"S": THEIRS}}, set(STALE) - {"mayStartAgain"}),
+        ("TakeNextFence", "IN_PROGRESS", {"owner": {"S": THEIRS}}, set(STALE)),
     ],
 )
 def test_a_write_leaves_nothing_of_what_was_before_but_what_is_still_of_use(

@@ -26,7 +26,7 @@ CLOCKS_DIFFER = 3600
 FORGOTTEN = "what was kept of its request was removed; a new request starts afresh"
 NO_FINGERPRINT = "0" * 64
 """Of no payload."""
-OF_LOCK = ("leaseExpiresAt", "openShard", "request", "requestRef", "mayStartAgain")
+OF_LOCK = ("leaseExpiresAt", "openShard", "request", "requestRef")
 """Attributes that an open record has, and no other."""
 START_EVERY = 300
 """Seconds in which one execution is started for an owner, by its name."""
@@ -50,7 +50,6 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
         "attempts": 0,
         "leaseExpiresAt": 0,
         "openShard": f"IN_PROGRESS#{hash_of(id)[0]}",
-        "mayStartAgain": True,
     }
     write(stack, shown, {**then, **lock}, ("error", "finishedAt"))
     name = f"recover-{hash_of(id)[:32]}-{then['fence']}-{int(stack.now() // START_EVERY)}"
