@@ -18,8 +18,8 @@ ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash"
 SOMETIMES = {"steps"}
 KEPT = {"request", "requestRef"}
 BY_STATUS = {
-    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, KEPT | {"error", "mayStartAgain"}),
-    "QUARANTINED": (ALWAYS | {"leaseExpiresAt", "openShard", "error", "finishedAt"}, KEPT | {"mayStartAgain"}),
+    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, KEPT | {"error"}),
+    "QUARANTINED": (ALWAYS | {"leaseExpiresAt", "openShard", "error", "finishedAt"}, KEPT),
     "COMPLETED": (ALWAYS | {"finishedAt", "expiresAt"}, {"result", "resultRef"}),
     "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
 }

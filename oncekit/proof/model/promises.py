@@ -102,7 +102,7 @@ def _has_its_shape(new: dict[str, Any], max_attempts: int) -> None:
             raise Broken(f"P5: an open record ({status}) is in the wrong shard: {text(new, 'openShard')}")
         if len(kept) != 1:
             raise Broken(f"P5: an open record ({status}) keeps {len(kept)} requests")
-    elif "expiresAt" not in new or {"openShard", "leaseExpiresAt", "mayStartAgain", *kept} & set(new):
+    elif "expiresAt" not in new or {"openShard", "leaseExpiresAt", *kept} & set(new):
         raise Broken(f"P3: a closed record ({status}) has no end, or looks open")
     if number(new, "attempts") > max_attempts:
         raise Broken("P7: there are more attempts than allowed")
@@ -114,7 +114,7 @@ def _is_a_new_life(world: World, new: dict[str, Any], writer: Execution) -> None
         raise Broken(f"P1: a free id was not acquired under fence {fence + 1}")
     if writer.is_recovery:
         raise Broken("P5: a recovery took a free lock")
-    if left := {"steps", "result", "resultRef", "error", "finishedAt", "mayStartAgain"} & set(new):
+    if left := {"steps", "result", "resultRef", "error", "finishedAt"} & set(new):
         raise Broken(f"P2: a new life of an id begins with {', '.join(sorted(left))} of the last one")
 
 
