@@ -20,9 +20,12 @@ DIFFERENT: Mapping[tuple[str, str], str] = {
     ("ReceiveRequest", "Choices.Assign.startedAt"): "only the full lane is handed requests that came earlier",
     ("ReceiveRequest", "Choices.Assign.waiting"): "a wait ends before the execution does",
     ("ReceiveRequest", "Choices.Assign.throttled"): _HAS_MINUTES,
+    ("ReceiveRequest", "Choices.Assign.released"): "only the fast lane releases a lock",
     ("ReceiveRequest", "Choices.Next"): "the fast lane reads first: for a duplicate that is one read and no write",
     ("AcquireLock", "Arguments.ConditionExpression"): f"{_NEVER_RECOVERS}, and it has kept a large request already",
     ("AcquireLock", "Arguments.ExpressionAttributeValues"): _CANNOT_BE_ASKED,
+    ("ExecuteBusinessLogic", "Retry"): "the fast lane tries nothing again but what began nothing",
+    ("ReadRecord", "Assign.fingerprint"): _NEVER_RECOVERS,
     ("ReadRecord", "Assign.found"): "what was handed over is in progress, and no owner is asked",
     ("ExistingStatus", "Choices"): (
         "the fast lane hands over, asks no owner, and runs nothing under a lock whose answer was lost: another run of "
@@ -31,16 +34,16 @@ DIFFERENT: Mapping[tuple[str, str], str] = {
     ("ExistingStatus", "Default"): "the fast lane hands over, and asks no owner",
     **{
         (state, member): _HAS_MINUTES
-        for state in ("AcquireLock", "ReadRecord", "KeepRequest", "TakeNextFence")
+        for state in ("AcquireLock", "ReadRecord", "KeepRequest")
         for member in ("TimeoutSeconds", "Retry", "Catch")
     },
     **{
         (state, "Retry"): _HAS_MINUTES
-        for state in ("CacheResponse", "Finalize", "RecordFailure", "RecordQuarantine", "RefuseRequest")
+        for state in ("CacheResponse", "Finalize", "KeepOpen", "RecordFailure", "RecordQuarantine", "RefuseRequest")
     },
     ("RefuseRequest", "Catch"): _HAS_MINUTES,
-    ("ClassifyFailure", "Choices"): _HAS_MINUTES,
-    ("TakeNextFence", "Arguments.ExpressionAttributeValues.:until"): _CANNOT_BE_ASKED,
+    ("ClassifyFailure", "Choices"): "what may pass the full lane tries again",
+    ("ClassifyFailure", "Default"): "what may pass the full lane tries again",
 }
 """By state and member."""
 _FAST, _FULL = '"Next": "IsSentByHttp"', '"Next": "RefuseRequest"'

@@ -52,7 +52,8 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
         "openShard": f"IN_PROGRESS#{hash_of(id)[0]}",
     }
     write(stack, shown, {**then, **lock}, ("error", "finishedAt"))
-    name = f"recover-{hash_of(id)[:32]}-{then['fence']}-{int(stack.now() // START_EVERY)}"
+    about = hash_of(f"{id} {shown['fingerprint']}")[:32]
+    name = f"recover-{about}-{then['fence']}-{int(stack.now() // START_EVERY)}"
     client = stack.client("stepfunctions")
     with suppress(client.exceptions.ExecutionAlreadyExists):  # by a sweep
         client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)

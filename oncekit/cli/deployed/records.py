@@ -23,7 +23,10 @@ RELEASED = "ReleasedByOperator"
 STATUSES = ("IN_PROGRESS", "QUARANTINED", "COMPLETED", "FAILED")
 OPEN = STATUSES[:2]
 """Statuses of a record that holds a lock: it has a lease, too."""
-TYPES = {"status": "S", "owner": "S", "fence": "N", "attempts": "N", "acquiredAt": "S", "leaseExpiresAt": "N"}
+TYPES = {
+    **dict.fromkeys(("status", "owner", "fingerprint", "acquiredAt"), "S"),
+    **dict.fromkeys(("fence", "attempts", "leaseExpiresAt"), "N"),
+}
 ODD = "its record is not in the form that Once writes"
 
 Item = Mapping[str, Mapping[str, Any]]
