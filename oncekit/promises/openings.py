@@ -87,16 +87,19 @@ def opening_faults(writes: Sequence[Write], executions: Sequence[Execution]) -> 
 def _takes_it_anew(execution: Execution) -> bool:
     """Or has it taken in the full lane. A record that was in progress does not go away by itself: it was released.
 
-    By the history: an AcquireLock that comes late, after all that, is the one exception that the design accepts.
+    By the history: an AcquireLock that comes late, after all that, is the one exception that the design accepts. A
+    recovery, which is what a released lock is handed over to, takes no free one.
     """
     seen, state = False, ""
     for event in execution.events:
         if "stateEnteredEventDetails" in event:
             state = event["stateEnteredEventDetails"]["name"]
         elif "taskSucceededEventDetails" in event and state in ("AcquireLock", "HandOver", "ReadRecord"):
-            if state != "ReadRecord" and seen:
+            told = json.loads(event["taskSucceededEventDetails"]["output"])
+            recovers = state == "HandOver" and RECOVERY.fullmatch(name_of(told["ExecutionArn"]))
+            if state != "ReadRecord" and seen and not recovers:
                 return True
-            item = json.loads(event["taskSucceededEventDetails"]["output"]).get("Item", {})
+            item = told.get("Item", {})
             seen = seen or state == "AcquireLock" or item.get("status") == {"S": "IN_PROGRESS"}
     return False
 
