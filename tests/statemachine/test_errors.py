@@ -102,7 +102,7 @@ def test_a_status_from_400_is_a_failure_for_good_where_the_operation_says_so(
 @LANES
 def test_a_status_from_500_is_an_attempt_that_failed(cloud: LocalCloud, latches: Latches, lane: Lane) -> None:
     with cloud.deployed_with({"StatusCodeOperations": "scripted"}):
-        again = run(cloud, scripted(answered(500), answered(201, "made")), lane)
+        again = run(cloud, scripted(answered(500), answered(201, "made"), onConflict="wait"), lane)
         asked = run(cloud, scripted(answered(503, {"why": "down"}), onCrash="quarantine"), lane)
     assert result(cloud, again) == {"statusCode": 201, "body": "made"}
     assert (asked.error, cause(asked)["name"], cause(asked)["message"]) == (

@@ -27,7 +27,7 @@ from scenario import (
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, before, breaks, never_arrives
+from oncekit.local.faults import answer_lost, before, breaks, fails, never_arrives
 from oncekit.local.lanes import Lane
 
 Recover = Callable[[], Execution]
@@ -200,42 +200,44 @@ def test_an_owner_that_step_functions_ends_after_business_logic_is_a_crash_at_wo
     assert (status, latches.starts()) in [("QUARANTINED", 1), *([("COMPLETED", 2)] if on_crash == "retry" else [])]
 
 
-def tries_again_late(cloud: LocalCloud) -> Interceptor:
-    """Business logic that the fast lane has time for twice at most."""
-
-    def late(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state == BUSINESS and ":express:" in call.execution_arn:
-            cloud.clock.advance(130)  # type: ignore[attr-defined]  # the clock of tests is virtual
-        return proceed()
-
-    return late
-
-
-def test_attempts_that_the_lane_has_no_time_for_go_on_in_the_full_lane(
+def test_what_fails_in_the_fast_lane_goes_on_in_the_full_lane(
     cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted(*[{"raise": "Weather"}] * 3, {"return": 4})
-    with cloud.intercept(tries_again_late(cloud)):
-        end = run(cloud, request, "fast")
-    assert (end.output["disposition"], end.output["attempt"], latches.starts()) == ("IN_PROGRESS", 2, 2)
-    record = record_of(cloud, request)
-    assert (record["leaseExpiresAt"], record["attempts"], record["error"]["name"]) == (0, 2, "Weather")
-    assert recover().output["recovered"] == 1
+    end = run(cloud, request, "fast")
+    assert (end.output["disposition"], end.output["attempt"], end.states.count(BUSINESS)) == ("IN_PROGRESS", 1, 1)
     [heir] = by_recovery(cloud)
     record = record_of(cloud, request)
     assert (record["status"], record["attempts"], result(cloud, heir)) == ("COMPLETED", 4, 4)
     assert "error" not in record
+    assert recover().output["recovered"] == 0
+
+
+def test_who_waits_in_the_fast_lane_gets_the_answer_of_the_full_one(cloud: LocalCloud, latches: Latches) -> None:
+    request = scripted({"raise": "Weather"}, {"return": 2}, onConflict="wait")
+    end = run(cloud, request, "fast")
+    assert (end.output["disposition"], result(cloud, end), latches.starts()) == ("REPLAYED", 2, 2)
+
+
+@ON_CRASH
+def test_what_lambda_refuses_for_a_moment_the_fast_lane_asks_again(
+    cloud: LocalCloud, latches: Latches, on_crash: str
+) -> None:
+    request = scripted({"return": 7}, onCrash=on_crash)
+    with cloud.intercept(fails("TooManyRequestsException", status=429, state=BUSINESS, nth=range(1, 3))):
+        assert run(cloud, request, "fast").output["disposition"] == "EXECUTED"
+    assert (record_of(cloud, request)["attempts"], latches.starts(), by_recovery(cloud)) == (1, 1, [])
 
 
 @ON_CRASH
 @pytest.mark.parametrize("fault", [never_arrives, answer_lost], ids=["never arrives", "answers lost"])
-def test_a_lock_that_the_fast_lane_cannot_take_anew_goes_on_in_the_full_lane(
+def test_a_released_lock_that_cannot_be_handed_over_is_swept(
     cloud: LocalCloud, latches: Latches, recover: Recover, fault: Callable[..., Interceptor], on_crash: str
 ) -> None:
-    """Its first call was throttled, so that no attempt has been used, whatever onCrash says."""
+    """Lambda refused it, so that no attempt has been used, whatever onCrash says."""
     request = scripted({"return": 7}, onCrash=on_crash)
-    throttled = outage(cloud, 1, "TooManyRequestsException", BUSINESS, status=429)
-    with cloud.intercept(throttled, fault(state="TakeNextFence", nth=range(1, 6))):
+    throttled = fails("TooManyRequestsException", status=429, state=BUSINESS, nth=range(1, 5))
+    with cloud.intercept(throttled, fault(state="HandOver", nth=0)):
         assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
     recover()
     [heir] = by_recovery(cloud)
@@ -244,14 +246,12 @@ def test_a_lock_that_the_fast_lane_cannot_take_anew_goes_on_in_the_full_lane(
 
 
 @pytest.mark.parametrize("until", ["TakeNextFence", BUSINESS, "Finalize"])
-def test_a_call_that_comes_after_the_release_does_not_take_the_lock_back(
-    cloud: LocalCloud, latches: Latches, recover: Recover, until: str
+def test_a_release_that_comes_late_does_not_take_the_lock_from_the_heir(
+    cloud: LocalCloud, latches: Latches, until: str
 ) -> None:
     request = scripted({"raise": "Weather"}, {"return": 7})
-    late = Late({"state": until}, state="TakeNextFence")
-    with cloud.intercept(never_arrives(state="TakeNextFence", nth=range(2, 6)), late):
+    with cloud.intercept(Late({"state": until}, state="ReleaseLock")):
         assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
-        recover()
     [heir] = by_recovery(cloud)
     assert (heir.error, result(cloud, heir)) == (None, 7)
     record = record_of(cloud, request)
@@ -261,23 +261,23 @@ def test_a_call_that_comes_after_the_release_does_not_take_the_lock_back(
 def test_a_release_that_never_arrives_leaves_the_lease_to_end(
     cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
-    request = scripted({"raise": "Weather"}, {"raise": "Weather"}, {"return": 3})
-    with cloud.intercept(tries_again_late(cloud), never_arrives(state="ReleaseLock", nth=0)):
+    request = scripted({"raise": "Weather"}, {"return": 2})
+    with cloud.intercept(never_arrives(state="ReleaseLock", nth=0)):
         assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
     assert recover().output["recovered"] == 0
     cloud.clock.advance(A_LEASE)
     recover()
-    assert (record_of(cloud, request)["status"], latches.starts()) == ("COMPLETED", 3)
+    assert (record_of(cloud, request)["status"], latches.starts()) == ("COMPLETED", 2)
 
 
 def test_who_gave_its_lock_back_and_did_not_hear_so_gives_its_heirs_answer(
     cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
-    request = scripted({"raise": "Weather"}, {"raise": "Weather"}, {"return": 3})
+    request = scripted({"raise": "Weather"}, {"return": 2})
     unheard, swept = answer_lost(state="ReleaseLock"), before(recover, state="ReleaseLock", nth=2)
-    with cloud.intercept(tries_again_late(cloud), unheard, swept):
+    with cloud.intercept(unheard, swept):
         ended = run(cloud, request, "fast")
-    assert (ended.output["disposition"], result(cloud, ended), latches.starts()) == ("REPLAYED", 3, 3)
+    assert (ended.output["disposition"], result(cloud, ended), latches.starts()) == ("REPLAYED", 2, 2)
 
 
 @LANES
