@@ -17,12 +17,13 @@ LOCK = {"fence": 3, "attempts": 2, "leaseExpiresAt": NOW + 95, "onCrash": "retry
 TOKEN = "3f0e8c1a-0000-4000-8000-000000000000"
 OBJECT = f"acme/charge/{'a' * 64}/3-{hashlib.sha256(ME.encode()).hexdigest()[:16]}.json"
 REF = {"bucket": "once-responsebucket", "key": f"responses/30d/{OBJECT}", "sha256": "0f" * 32, "bytes": 70000}
-INLINE = 4096
+ROOM = 4096 - 1200 - 4 * len("k")
+"""Of a record within InlineLimitBytes."""
 
 
 def answered(state: States, reply: Any, fence: int = 3) -> Any:
     """What is kept of a function's reply."""
-    known = {"request": REQUEST, "lock": {**LOCK, "fence": fence}, "replyToken": TOKEN}
+    known = {"request": REQUEST, "lock": {**LOCK, "fence": fence}, "replyToken": TOKEN, "room": ROOM}
     way = state("ExecuteBusinessLogic").takes({"Payload": reply}, known)
     assert (way.to, way.assigned["ran"]) == ("JudgeAnswer", True)
     return way.assigned["answer"]
@@ -107,9 +108,6 @@ def test_a_small_text_that_cache_response_gives_back_is_kept_in_the_record(state
     exact = {"text": '{"n":0.30000000000000004}'}
     assert state("CacheResponse").takes({"Payload": exact}, {}).assigned["answer"] == exact
     assert state("CacheResponse").takes({"Payload": REF}, {}).assigned["answer"] == {"resultRef": REF}
-
-
-ROOM = INLINE - 1200 - 4 * len("k")
 
 
 @pytest.mark.parametrize(("size", "fits"), [(ROOM, True), (ROOM + 1, False)])
