@@ -1,8 +1,9 @@
-"""How long it takes until many owners that died at once are followed by others: a simulation, with a seed.
+"""How long it takes until many owners that died at once, or that handed over, are followed: simulations, with a seed.
 
-The retries are read from CheckOwner, and how a sweep works from its definition. AWS's part are the default quotas on
-DescribeExecution and StartExecution, as buckets of tokens. The worst case: all owners were executions of the full lane,
-all leases are over at once, and the next sweep comes a whole minute later. How long calls take is assumed.
+The retries are read from CheckOwner and HandOver, and how a sweep works from its definition. AWS's part are the default
+quotas on DescribeExecution and StartExecution, as buckets of tokens. The worst case of deaths: all owners were
+executions of the full lane, all leases are over at once, and the next sweep comes a whole minute later. How long calls
+take is assumed.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class Figures:
     """After the first."""
     longest_wait: float
     backoff: float
+    hand_over_tries: int
+    hand_over_longest_wait: float
     shards: int
     at_once: int
     """In a shard."""
@@ -54,9 +57,10 @@ class Figures:
 
 
 def figures(definitions: Mapping[str, Any]) -> Figures:
-    """From the rendered definitions of the full lane and of the sweep."""
+    """From the rendered definitions of the lanes and of the sweep."""
     retry = definitions["operation"]["States"]["CheckOwner"]["Retry"][-1]
     assert retry["ErrorEquals"] == ["States.ALL"] and retry["JitterStrategy"] == "FULL"
+    hands_over = definitions["fast"]["States"]["HandOver"]["Retry"][-1]
     sweep = definitions["recovery"]["States"]["SweepShards"]
     shard = sweep["ItemProcessor"]["States"]
     of_records = shard["RecoverOperations"]
@@ -65,6 +69,8 @@ def figures(definitions: Mapping[str, Any]) -> Figures:
         tries=retry["MaxAttempts"],
         longest_wait=retry["MaxDelaySeconds"],
         backoff=retry.get("BackoffRate", 2.0),
+        hand_over_tries=hands_over["MaxAttempts"],
+        hand_over_longest_wait=hands_over["MaxDelaySeconds"],
         shards=len(sweep["Items"]),
         at_once=of_records["MaxConcurrency"],
         budget=_milliseconds(r"'SMALL' \? (\d+)", shard["IsShardSwept"]["Choices"][0]["Condition"]),
@@ -95,6 +101,11 @@ class _Bucket:
 def seconds_until_all_are_followed(deaths: int, given: Figures, quotas: Quotas, seed: int = 0) -> float:
     """From the moment at which their leases are over."""
     return _Simulation(deaths, given, quotas, seed).run()
+
+
+def seconds_until_all_are_handed_over(attempts: int, given: Figures, quotas: Quotas, seed: int = 0) -> float:
+    """From the beginning of a minute in which so many attempts of the fast lane fail."""
+    return _HandOvers(attempts, given, quotas, seed).run()
 
 
 class _Simulation:
@@ -152,3 +163,23 @@ class _Simulation:
 
     def _push(self, when: float, record: int, asked: int) -> None:
         heapq.heappush(self._to_come, (when, next(self._numbers), record, asked))
+
+
+class _HandOvers(_Simulation):
+    """Whoever is started follows at once: an owner of the fast lane is not asked for."""
+
+    def __init__(self, attempts: int, given: Figures, quotas: Quotas, seed: int) -> None:
+        super().__init__(attempts, given, quotas, seed)
+        for record in self._left:
+            self._push(record * MINUTE / attempts, record, 0)
+
+    def _start(self, now: float, record: int) -> None:
+        if record in self._left and self._starts.takes(now):
+            del self._left[record]
+
+    def _ask(self, now: float, record: int, asked: int) -> None:
+        """HandOver, and its tries; after them the sweep."""
+        self._start(now, record)
+        if record in self._left and asked < self._given.hand_over_tries:
+            wait = min(self._given.hand_over_longest_wait, self._given.backoff**asked)
+            self._push(now + self._dice.uniform(0, wait), record, asked + 1)

@@ -15,6 +15,7 @@ from oncekit.bench.deaths import (
     Quotas,
     figures,
     seconds_until_all_are_followed,
+    seconds_until_all_are_handed_over,
 )
 from oncekit.bench.scale import DESCRIBES, REGIONS, STARTS
 from oncekit.local.deploy import rendered_definitions
@@ -46,6 +47,16 @@ def test_the_page_says_what_the_simulation_gives(given: Figures) -> None:
         round(seconds_until_all_are_followed(DEATHS, given, quotas) / 60) for quotas in (LARGE_REGIONS, OTHER_REGIONS)
     ]
     assert [int(each) for each in found.groups()] == minutes
+
+
+def test_the_page_says_how_long_ten_thousand_failures_take_to_be_handed_over(given: Figures) -> None:
+    text = " ".join((ROOT / "docs/scale.md").read_text(encoding="utf-8").split())
+    found = re.search(r"10,000 attempts that fail .* after (\d+) seconds, in other regions after (\d+)\.", text)
+    assert found
+    seconds = [
+        round(seconds_until_all_are_handed_over(DEATHS, given, quotas)) for quotas in (LARGE_REGIONS, OTHER_REGIONS)
+    ]
+    assert [int(each) for each in found.groups()] == seconds
 
 
 def test_the_quotas_of_the_simulation_are_those_of_the_page() -> None:
