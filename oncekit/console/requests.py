@@ -1,4 +1,4 @@
-"""What a request says of itself: alone, as the one member of an array, in the envelope of a pipe, or by HTTP."""
+"""What a request says of itself: alone, as the one member of an array, in what a rule or a pipe passes on, or by HTTP."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 from oncekit.local.http_request import received
+from oncekit.local.picked_request import picked
 
 
 def opened(given: Any) -> Any:
     """The request in an execution's input; the input itself where it is none that the state machine would open."""
-    request = received(given[0] if isinstance(given, list) and len(given) == 1 else given)
+    request = picked(received(given[0] if isinstance(given, list) and len(given) == 1 else given))
     in_envelope = isinstance(request, dict) and set(request) == {"body"} and isinstance(request["body"], dict)
     return request["body"] if in_envelope else request
 

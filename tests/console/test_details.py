@@ -30,6 +30,13 @@ def test_only_an_array_of_one_is_a_request() -> None:
     assert id_of([charge()]) is not None and id_of([charge(), charge("order-2")]) is None and id_of([]) is None
 
 
+def test_what_a_trigger_passed_on_is_about_the_id_of_the_request_that_is_picked() -> None:
+    once = {"operation": "charge-payment", "key": ["order", "id"], "payload": [], "onCrash": "retry"}
+    for given in ({"event": {"order": {"id": 7}}, "once": once}, [{"body": {"order": {"id": "7"}}, "once": once}]):
+        assert id_of(given) == "default#charge-payment#7"
+    assert id_of({"body": {"order": []}, "once": once}) is None
+
+
 # ---- records ----
 
 
