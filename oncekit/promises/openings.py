@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.local import Execution
+from oncekit.local.picked_request import picked
 from oncekit.promises.journal import Fault, Item, Write
 from oncekit.promises.owners import RECOVERY, execution_of_owner, handed_over, name_of
 
@@ -120,7 +121,7 @@ def _seconds(at: str) -> float:
 
 
 def request_of(given: Any) -> Mapping[str, Any]:
-    """The request in the input of an execution, out of its envelope."""
-    first = given[0] if isinstance(given, list) and given else given
+    """The request in the input of an execution, out of its envelope, or as it is picked there."""
+    first = picked(given[0] if isinstance(given, list) and given else given)
     first = first.get("body", first) if isinstance(first, dict) else {}
     return first if isinstance(first, dict) else {}

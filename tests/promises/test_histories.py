@@ -38,7 +38,9 @@ from promises.story import (
     without,
 )
 
+from oncekit.promises.checker import id_of
 from oncekit.promises.evidence import by_http
+from oncekit.promises.openings import request_of
 from oncekit.promises.owners import handed_over_by
 
 Story = list[Happened]
@@ -420,3 +422,12 @@ def test_a_history_that_breaks_it_is_told_and_its_neighbour_is_not(sentence: str
 def test_who_sends_http_beside_something_else_hears_nothing_by_http() -> None:
     sent = [ran(given={"http": {}}), ran(SECOND, given={**REQUEST, "http": {}}), ran(FAST, given=[{"http": {}}])]
     assert by_http(sent) == {FIRST}
+
+
+def test_a_request_that_a_trigger_passed_on_is_the_one_that_is_picked() -> None:
+    once = {"operation": "charge-payment", "key": ["id"], "payload": ["charge"], "onCrash": "quarantine"}
+    for key in ("7", 7):
+        came = {"id": key, "charge": {"amount": 1}}
+        for given in ({"event": came, "once": once}, [{"body": came, "once": once}]):
+            assert id_of(given) == "default#charge-payment#7"
+            assert (request_of(given)["payload"], request_of(given)["onCrash"]) == ({"amount": 1}, "quarantine")
