@@ -179,6 +179,36 @@ def test_a_rule_to_a_machine_in_name_only_is_told_so(stand: Stand, dead: str, ca
     assert caplog.messages == [f"once-Rule starts nothing: {told}"]
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Input transformation",
+    "The full original event payload as JSON (with the detail field). Can only be used as a value for a JSON",
+)
+def test_a_template_can_have_the_whole_event_as_a_value(stand: Stand) -> None:
+    template = '{"event": <aws.events.event.json>, "after": {"id": [<id>, "$.detail.id"]}}'
+    stand.deploy(worker() + rule(transformer(template, id="$.detail.id")))
+    detail = {**EVENT, "note": 'say "hi", \\ or {"id": 1}\n', "of": None, "large": 2**60, "price": 0.1}
+    identity = put(stand, detail)
+    [given] = stand.inputs()
+    assert given["after"] == {"id": ["o-1", "$.detail.id"]}
+    assert (given["event"]["id"], given["event"]["detail-type"], given["event"]["detail"]) == (
+        identity,
+        "Order",
+        detail,
+    )
+
+
+@pytest.mark.aws(
+    "EventBridge User Guide, Input transformation",
+    "The full original event payload as JSON (with the detail field). Can only be used as a value for a JSON",
+)
+def test_the_whole_event_within_quotes_is_no_json(stand: Stand) -> None:
+    quoted = transformer('{"event": "<aws.events.event.json>"}')
+    stand.deploy(worker() + queue("Dead") + rule(f"{quoted}\n          {policy(0)}"))
+    put(stand)
+    [attributes] = stand.attributes("Dead")
+    assert attributes["ERROR_CODE"] == "INVALID_JSON" and stand.inputs() == []
+
+
 @pytest.mark.ours
 def test_fault_of_an_interceptor_is_reported(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))

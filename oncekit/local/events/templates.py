@@ -6,13 +6,16 @@ quotes, backslashes and line breaks become those of the template. If the result 
 `q", "a": "b` brings a member along, and `a\\/b` is read as `a/b`. A path that matches nothing becomes an empty text,
 `""` outside quotes. An object or array within quotes loses its own quotes in a template that is a text; in a template
 that is JSON the result is not JSON. If one path is the whole template of a pipe, an object or array loses its quotes,
-too: the result is not JSON, and cannot start a state machine.
+too: the result is not JSON, and cannot start a state machine. Of a rule's predefined variables there is one,
+`aws.events.event.json`, the whole event as JSON; it is not escaped, so that it is for the value of a member only.
 
 Of paths there are, as far as EventBridge supports them, members by name and elements by index.
 
 Sources: User Guide, *EventBridge Pipes input transformation*: "`{"key": "value"}` will become `"{key: value}"` when
 delivered to the target", "this will cause delivery failure", "EventBridge doesn't escape values extracted by Input
-Path", "EventBridge Pipes automatically adds quotes to string variable values".
+Path", "EventBridge Pipes automatically adds quotes to string variable values". *Input transformation*, predefined
+variables: "The full original event payload as JSON (with the detail field). Can only be used as a value for a JSON
+field, as it's contents are not escaped."
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from oncekit.local.events.deliveries import Event, Refusal
 
 MISSING = object()
 """The value of a path that matches nothing."""
+WHOLE_EVENT = "aws.events.event.json"
 
 _STEP = re.compile(r"\.(?P<name>[^.\[\]*]+)|\[(?P<index>\d+)\]|\[(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)\]")
 
@@ -110,7 +114,7 @@ def target_input(target: Mapping[str, Any], event: Event) -> str:
         return text_of(event.body)
     paths = target["InputTransformer"].get("InputPathsMap") or {}
     template = str(target["InputTransformer"]["InputTemplate"])
-    text = filled(template, lambda name: find(paths[name], event.body))
+    text = filled(template, lambda name: event.body if name == WHOLE_EVENT else find(paths[name], event.body))
     return text if template.lstrip().startswith('"') else check_json(text)
 
 
@@ -129,7 +133,7 @@ def check_target(target: Mapping[str, Any]) -> None:
     paths = transformer.get("InputPathsMap") or {}
     for path in (*paths.values(), target.get("InputPath", "$")):
         find(path, {})
-    if unknown := placeholders(transformer.get("InputTemplate", "")) - set(paths):
+    if unknown := placeholders(transformer.get("InputTemplate", "")) - {*paths, WHOLE_EVENT}:
         raise PathError(f"the template contains the placeholder {min(unknown)}, which has no path")
 
 
