@@ -1,4 +1,4 @@
-"""The request in the input of an execution that the HTTP API started: what the state ReadHttpRequest makes of it."""
+"""The request in the input of an execution that the HTTP API started: what the state ReadRequest makes of it."""
 
 from __future__ import annotations
 

@@ -113,14 +113,25 @@ def test_numbers_of_more_than_15_digits_are_printed_with_15(value: Value) -> Non
     assert value("$string($states.input)", [1234567890123456789, 9223372036854775808, 0.30000000000000004]) == printed
 
 
+CATCH = [{"ErrorEquals": [QUERY], "Output": "{% $states.errorOutput.Cause %}", "Next": "E"}]
+
+
 @pytest.mark.aws(unconfirmed="V100")
 @pytest.mark.usefixtures("only_aws")
-def test_an_expression_without_an_end_is_ended_and_a_map_catches_it(made: Callable[..., State]) -> None:
+@pytest.mark.parametrize("field", ["Items", "Output"])
+def test_an_expression_without_an_end_is_ended_and_a_map_catches_it(made: Callable[..., State], field: str) -> None:
     """ReadRequest tells a sender so by these words of the cause."""
     endless = "{% ( $f := function($n) { $f($n + 1) }; $f(0) ) %}"
-    catch = [{"ErrorEquals": [QUERY], "Output": "{% $states.errorOutput.Cause %}", "Next": "E"}]
-    state = made(Type="Map", Items=endless, ItemProcessor=PROCESSOR, Catch=catch)
+    state = made(**{"Type": "Map", "Items": [1], "ItemProcessor": PROCESSOR, "Catch": CATCH, field: endless})
     assert "evaluation timeout" in state.maps(None).output
+
+
+@pytest.mark.aws(unconfirmed="V32")
+@pytest.mark.parametrize("field", ["Items", "Output"])
+def test_a_map_catches_the_error_of_its_own_expressions(made: Callable[..., State], field: str) -> None:
+    fails = "{% $error('no request') %}"
+    state = made(**{"Type": "Map", "Items": [1], "ItemProcessor": PROCESSOR, "Catch": CATCH, field: fails})
+    assert "no request" in state.maps(None).output
 
 
 MOST = {f"k{number:04}": "x" * 75 for number in range(1_990)}
