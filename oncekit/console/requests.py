@@ -1,4 +1,4 @@
-"""What a request says of itself: alone, as the one member of an array, in what a rule or a pipe passes on, or by HTTP."""
+"""What a request says of itself: alone, in an array of one, in what a rule or a pipe passes on, or by HTTP."""
 
 from __future__ import annotations
 

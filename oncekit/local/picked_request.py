@@ -1,6 +1,7 @@
 """The request in what a rule or a pipe of `once new` passes on: what the state machines pick out of it.
 
-That is `{"event" or "body": what came, "once": {operation, key, payload, onCrash}}`; key and payload are paths of names.
+That is `{"event" or "body": what came, "once": {operation, key, payload, onCrash}}`; key and payload are lists of
+names, which lead to them.
 """
 
 from __future__ import annotations

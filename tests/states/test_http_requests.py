@@ -50,7 +50,7 @@ def test_what_looks_like_a_function_beside_http_is_kept(name: str, fast: States)
 
 @pytest.mark.parametrize("beside", [{"body": {}}, {"x": 1}, LEAST], ids=list)
 def test_a_member_http_with_something_beside_it_is_not_the_apis(beside: dict[str, Any], fast: States) -> None:
-    """Rules and pipes do not escape a key, so that one with quotes brings members along."""
+    """Pipes do not escape a body that is no JSON, so that it can bring members along."""
     for given in ({**beside, **http()}, [{**beside, **http()}], [beside, http()], [http()]):
         way = read(fast, given)
         assert (way.to, way.output, way.assigned["http"]) == ("ReceiveRequest", given, {})

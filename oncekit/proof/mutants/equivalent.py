@@ -12,16 +12,16 @@ _PLAIN_RECOVERY = "a recovery's kept request has no choices of its sender, so th
 EQUIVALENT: Mapping[tuple[str, str], str] = {
     ("ReadRequest.Items", ">= in econds': $min("): "the least of nothing and 25 is 25",
     ("ReceiveRequest.Choices[0].Condition", "without $type($states.input) = 'array'"): "all but an array counts as one",
-    ("ReceiveRequest.Choices[4].Condition", "without $exists($r.tenant)"): _NOTHING_COMPARED,
-    ("ReceiveRequest.Choices[13].Condition", "without $length($text) > 55000"): _SHORTCUT,
-    ("ReceiveRequest.Choices[13].Condition", ">= in [0]).payload); $length($text) > 55000"): _SHORTCUT,
-    ("ReceiveRequest.Choices[14].Condition", "without $contains($replace($text, /[\\uD800"): (
+    ("ReceiveRequest.Choices[6].Condition", "without $exists($r.tenant)"): _NOTHING_COMPARED,
+    ("ReceiveRequest.Choices[15].Condition", "without $length($text) > 55000"): _SHORTCUT,
+    ("ReceiveRequest.Choices[15].Condition", ">= in est}.payload); $length($text) > 55000"): _SHORTCUT,
+    ("ReceiveRequest.Choices[16].Condition", "without $contains($replace($text, /[\\uD800"): (
         "here $string writes half of a pair as an escape; whether AWS's engine does is unconfirmed"
     ),
-    ("ReceiveRequest.Choices[15].Condition", "without $length($text) > 4000"): _SHORTCUT,
-    ("ReceiveRequest.Choices[15].Condition", ">= in [0]).payload); $length($text) > 4000"): _SHORTCUT,
-    ("ReceiveRequest.Choices[16].Condition", "without $length($brackets) > 20"): _SHORTCUT,
-    ("ReceiveRequest.Choices[16].Condition", ">= in \\}]/, ''); $length($brackets) > 20"): _SHORTCUT,
+    ("ReceiveRequest.Choices[17].Condition", "without $length($text) > 4000"): _SHORTCUT,
+    ("ReceiveRequest.Choices[17].Condition", ">= in est}.payload); $length($text) > 4000"): _SHORTCUT,
+    ("ReceiveRequest.Choices[18].Condition", "without $length($brackets) > 20"): _SHORTCUT,
+    ("ReceiveRequest.Choices[18].Condition", ">= in \\}]/, ''); $length($brackets) > 20"): _SHORTCUT,
     ("AcquireLock.Arguments.ConditionExpression", "<= in _not_exists(id) AND expiresAt < :now"): "it never holds",
     ("ExecuteBusinessLogic.Catch[0].Assign.failure.message", "< in , $count), /[^ -~]/, '....')) <= 440"): _SHORTER,
     ("ExecuteBusinessLogic.Catch[1].Assign.failure.message", "< in , $count), /[^ -~]/, '....')) <= 530"): _SHORTER,
