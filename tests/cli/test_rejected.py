@@ -78,6 +78,19 @@ def test_retry_of_an_id_starts_its_refused_request_only(operator: Operator) -> N
     assert operator.once("retry", "default#told#none").code == 2
 
 
+def test_what_a_trigger_passed_on_is_told_by_its_id_and_started_as_it_came(operator: Operator) -> None:
+    once = {"operation": "told", "key": ["order", "id"], "payload": ["order"], "onCrash": "retry"}
+    came = {"order": {"id": "k"}}
+    for number, given in enumerate(({"event": came, "once": once}, [{"body": came, "once": once}])):
+        unavailable(operator, str(number), input=given)
+    operator.keep_refused("none", "InvalidRequest", input=[{"body": "no JSON", "once": once}])
+    assert {each["id"] for each in asked(operator, *LS)} == {ID, None}
+    told = asked(operator, *RETRY)
+    assert outcomes(told) == ["REFUSED_AGAIN", "STARTED", "STARTED"] and operator.record["status"] == "COMPLETED"
+    described = operator.client("stepfunctions").describe_execution(executionArn=told[1]["executionArn"])
+    assert json.loads(described["input"]) == [{"body": came, "once": once}]
+
+
 def test_retry_of_an_id_prefers_what_is_quarantined(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
