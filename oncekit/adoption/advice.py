@@ -15,8 +15,9 @@ from oncekit.adoption.library_layer import known, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
 from oncekit.adoption.shapes import BODY, DETAIL, OF_HTTP, RECORDS, STATUS_CODE
-from oncekit.adoption.trigger import LASTING, FromRule
+from oncekit.adoption.trigger import FromRule
 from oncekit.local.lambda_runtime.entry import has_library
+from oncekit.local.picked_request import LASTING
 
 QUEUE = "AWS::SQS::Queue"
 AWS_KEY = "alias/aws/sqs"

@@ -12,11 +12,14 @@ from oncekit.adoption.names import Operation
 from oncekit.adoption.texts import parts, text
 from oncekit.local.events.patterns import NotJudged, PatternError, check, matches
 from oncekit.local.events.templates import MISSING, PathError, find
+from oncekit.local.picked_request import lasting
 from oncekit.problem import Problem
 
 DEFAULT_BUS = "default"
 _ROUTE = re.compile(r"(/[A-Za-z0-9._-]+)+")
 _MEMBERS = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_]*)*")
+_NAMES = re.compile(r"""\$(\.[^.\[\]*<>'"\\]+)*""")
+"""A placeholder of a template begins with <."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,6 @@ class Source:
     @property
     def parameter(self) -> str:
         return f"{self.logical_id}{self.suffix}"
-
-
-LASTING = ("source", "detail-type", "detail")
-"""The members of an event that stay when its producer sends it again; its id and time make another payload."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,13 @@ class Trigger:
             self.check_path(option, path)
 
     def check_path(self, option: str, path: str) -> None:
-        """Raises Problem for a path that neither a rule nor a pipe takes."""
+        """Raises Problem for a path that is none of names."""
         try:
             find(path, {})
         except PathError as error:
             raise Problem(f"{option}: {error}") from error
-        if "'" in path or '"' in path:
-            raise Problem(f"{option} {path}: write names without quotes, such as $.detail.orderId")
+        if not _NAMES.fullmatch(path):
+            raise Problem(f"{option} {path}: name members only, such as $.order.id")
 
     @property
     def source(self) -> Source | None:
@@ -73,6 +72,11 @@ class Trigger:
     def resources(self, operation: Operation) -> list[list[str]]:
         """The lines of each resource."""
         raise NotImplementedError
+
+    def places(self, begin: str) -> dict[str, str]:
+        """What its template says: where in what came key and payload are, by names from there on, and what it asks."""
+        key, payload = (path.removeprefix(begin).split(".")[1:] for path in (self.key, self.payload))
+        return {"key": _names(key), "payload": _names(payload), "onCrash": self.on_crash or "retry"}
 
     def request(self, example: Any) -> tuple[Any, Any]:
         """Key and payload of the request that is made of an example. Raises Problem."""
@@ -119,24 +123,18 @@ class FromRule(Trigger):
         return Source(self.bus, "AWS::Events::EventBus", "Name", f"!Ref {self.bus}")
 
     def resources(self, operation: Operation) -> list[list[str]]:
-        whole = self.payload == "$"
-        paths = {"key": self.key} | ({name: f"$.{name}" for name in LASTING} if whole else {"payload": self.payload})
-        event = ", ".join(f'"{name}": <{name}>' for name in LASTING)
         places = {
             "bus": f"the bus {self.bus}",
             "busName": f"!Ref {self.source.parameter}" if self.source else DEFAULT_BUS,
             "pattern": json.dumps(self.pattern),
-            "paths": json.dumps(paths),
-            "payload": f"{{{event}}}" if whole else "<payload>",
-            "onCrash": self.on_crash or "retry",
         }
-        return parts("rule.yaml", **operation.places, **places)
+        return parts("rule.yaml", **operation.places, **places, **self.places("$"))
 
     def request(self, example: Any) -> tuple[Any, Any]:
         if not isinstance(example, dict) or not {"source", "detail-type", "detail"} <= example.keys():
             raise Problem("--example: an event has the members source, detail-type and detail")
-        lasting = {name: example[name] for name in LASTING} if self.payload == "$" else example
-        key, payload = at("--key", self.key, example), at("--payload", self.payload, lasting)
+        key, payload = super().request(example)
+        payload = lasting(payload) if self.payload == "$" else payload
         if not matches(self.pattern, example):
             raise Problem(f"--example: the rule does not take this event; its pattern is {json.dumps(self.pattern)}")
         return key, payload
@@ -147,23 +145,22 @@ class FromRule(Trigger):
 
 
 class FromQueue(Trigger):
-    """A pipe on a queue, by its logical id. Paths begin at the message, as the pipe sees it: `$.body`."""
+    """A pipe on a queue, by its logical id. Paths begin at the message, as the pipe sees it, and lead into `$.body`."""
 
     example_name, usual_payload = "message", "$.body"
 
     def check_path(self, option: str, path: str) -> None:
         super().check_path(option, path)
-        if path == "$" or "<" in path or ">" in path:
-            raise Problem(f"{option} {path}: name a member of the message, such as $.body or $.body.id")
+        if not f"{path}.".startswith("$.body."):
+            raise Problem(f"{option} {path}: name the body of the message, or a member of it, such as $.body.id")
 
     @property
     def source(self) -> Source:
         return Source(self.given, "AWS::SQS::Queue", "Arn", f"!GetAtt {self.given}.Arn")
 
     def resources(self, operation: Operation) -> list[list[str]]:
-        places = {"queue": self.given, "queueArn": self.source.parameter, "key": self.key, "path": self.payload}
-        places["onCrash"] = self.on_crash or "retry"
-        return parts("pipe.yaml", **operation.places, **places)
+        places = {"queue": self.given, "queueArn": self.source.parameter}
+        return parts("pipe.yaml", **operation.places, **places, **self.places("$.body"))
 
     def request(self, example: Any) -> tuple[Any, Any]:
         return super().request({"body": example})
@@ -207,6 +204,10 @@ class FromHttp(Trigger):
 
 TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue": FromQueue, "--http": FromHttp}
 """By option."""
+
+
+def _names(names: list[str]) -> str:
+    return json.dumps(names, ensure_ascii=False)
 
 
 def at(option: str, path: str, example: Any) -> Any:

@@ -23,7 +23,6 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.permissions.needs import Need
 from oncekit.local.permissions.policies import Answer
 from oncekit.local.resources import Deployed
-from oncekit.promises.evidence import executions_of
 from oncekit.testing import owner_dies
 from oncekit.testing.cloud import TestCloud
 from oncekit.testing.matrix import NothingToStrike
@@ -89,12 +88,6 @@ def test_an_event_of_another_type_or_without_the_key_charges_nobody(cloud: TestC
     assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"] * 2 and not charges(cloud)
 
 
-MEMBERS = '"tenant": "other", "operation": "write-receipt", "payload": {"cents": 1}'
-POLICIES = '"onConflict": "wait", "onCrash": "quarantine", "onFailed": "retry'
-SPLICED = f'k", {MEMBERS}, {POLICIES}'
-BY_HTTP = {"tenant": "other", "operation": "write-receipt", "idempotencyKey": "k", "prefer": "", "body": "%7B%7D"}
-
-
 @pytest.fixture(params=["fast", "full"])
 def either_lane(shop: Adopted, cloud: TestCloud, request: pytest.FixtureRequest) -> Iterator[str]:
     """Rules and pipes start this one."""
@@ -107,36 +100,83 @@ def either_lane(shop: Adopted, cloud: TestCloud, request: pytest.FixtureRequest)
     cloud.redeploy()
 
 
-def send_with(cloud: TestCloud, key: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def send_with(cloud: TestCloud, key: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """An event and a message with this key."""
     event = {**INVOICE, "detail": {"invoice": {"number": key, "cents": 9}}}
     send(cloud, event)
     message = {"orderNo": key, "sku": "tea", "pieces": 1}
-    cloud.client("sqs").send_message(QueueUrl=cloud.resources["WarehouseQueue"], MessageBody=json.dumps(message))
+    send_body(cloud, json.dumps(message))
     cloud.settle()
     return event, message
 
 
-@pytest.mark.usefixtures("either_lane")
-def test_no_member_that_a_key_brings_along_counts(cloud: TestCloud) -> None:
-    event, message = send_with(cloud, SPLICED)
-    assert [start.operation for start in cloud.invocations()] == ["bill-customer", "reserve-stock"]
-    assert [start.event.get("detail", start.event) for start in cloud.invocations()] == [event["detail"], message]
-    assert cloud.record("default#bill-customer#k") and cloud.record("default#reserve-stock#k")
-    usual = {"onConflict": "acknowledge", "onCrash": "retry", "onFailed": "replay"}
-    asked = [each.input[0] if isinstance(each.input, list) else each.input for each in executions_of(cloud)]
-    assert [{name: each[name] for name in usual} for each in asked] == [usual] * 2
+def send_body(cloud: TestCloud, body: str) -> None:
+    cloud.client("sqs").send_message(QueueUrl=cloud.resources["WarehouseQueue"], MessageBody=body)
+
+
+TEXTS = {
+    **{
+        text: text
+        for text in ('a"b', "a\\b", "a/b", "a\\/b", "a\\u0062", "é", 'k", "once": {"key": []}, "x": "', "4711.0")
+    },
+    4711: "4711",
+}
 
 
 @pytest.mark.usefixtures("either_lane")
-def test_a_key_cannot_bring_along_what_the_http_api_writes(cloud: TestCloud) -> None:
-    send_with(cloud, f'k", "http": {json.dumps(BY_HTTP)}, "x": "')
+def test_a_key_is_what_it_is_in_an_event_and_in_a_message(cloud: TestCloud) -> None:
+    for key in TEXTS:
+        send_with(cloud, key)
+    kept = {str(row["id"]) for row in cloud.rows("IdempotencyTable")}
+    assert kept == {f"default#{of}#{key}" for of in ("bill-customer", "reserve-stock") for key in TEXTS.values()}
+    assert not cloud.rejected() and len(cloud.invocations()) == 2 * len(TEXTS)
+
+
+@pytest.mark.usefixtures("either_lane")
+@pytest.mark.parametrize("key", [None, True, 1.5, 2**53, [], ["k"], {"a": "k"}], ids=str)
+def test_what_is_no_key_is_refused_and_kept_with_the_place_where_it_was_looked_for(cloud: TestCloud, key: Any) -> None:
+    event, message = send_with(cloud, key)
+    by_rule, by_pipe = sorted(cloud.rejected(), key=lambda each: isinstance(each["input"], list))
+    assert "no key - the event has no text and no whole number" in by_rule["message"]
+    assert by_rule["message"].endswith('at ["detail","invoice","number"]')
+    assert by_pipe["message"].endswith('at ["orderNo"]')
+    assert (by_rule["input"]["event"]["detail"], by_pipe["input"][0]["body"]) == (event["detail"], message)
     assert not cloud.invocations() and not cloud.rows("IdempotencyTable")
-    kept = [each["input"][0] if isinstance(each["input"], list) else each["input"] for each in cloud.rejected()]
-    assert {(each["operation"], each["http"]["operation"]) for each in kept} == {
-        ("bill-customer", "write-receipt"),
-        ("reserve-stock", "write-receipt"),
-    }
+
+
+OTHER = '"once": {"operation": "write-receipt", "key": ["orderNo"], "payload": [], "onCrash": "quarantine"}'
+ORDER = '{"orderNo": "A-9", "sku": "tea", "pieces": 1}'
+NO_JSON = [
+    *("text", "A-1", '"A-1"', 'say "hi"', '"', "\\", "two\nlines", ORDER[:-1], f"{ORDER}}}", f"[{ORDER}", "<$.body>"),
+    *(f'x", {OTHER}, "x": "', f'x", "body": {ORDER}, {OTHER}, "x": "', f'x", "body": {ORDER}, "event": "'),
+    *('x", "tenant": "other', 'x", "body": {"orderNo": "A-9', 'x", "body": ["A-9', 'x"}, {"body": "', 'x"}], [{"a": "'),
+    *(f'x", {OTHER}, "once": "', f'x", {OTHER}, "body": "', f'x", "\\u006fnce": {OTHER[8:]}, "body": "x'),
+    'x", "http": {"prefer": "", "operation": "write-receipt"}, "x": "',
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("either_lane")
+def test_a_body_that_is_no_json_starts_nothing_and_is_not_lost(cloud: TestCloud) -> None:
+    """Nothing escapes it: it may bring members along, and brackets and quotes that are open."""
+    for body in NO_JSON:
+        send_body(cloud, body)
+    for _ in range(5):  # as often as it may be received
+        cloud.settle()
+        cloud.clock.advance(120)
+    cloud.settle()
+    asked = {"QueueUrl": cloud.resources["WarehouseDlq"], "AttributeNames": ["ApproximateNumberOfMessages"]}
+    dead = int(cloud.client("sqs").get_queue_attributes(**asked)["Attributes"]["ApproximateNumberOfMessages"])
+    assert not cloud.invocations() and not cloud.rows("IdempotencyTable")
+    assert len(cloud.rejected()) + dead == len(NO_JSON) and 0 < dead < len(NO_JSON)
+
+
+@pytest.mark.usefixtures("either_lane")
+def test_a_body_cannot_bring_along_what_the_pipe_asks(cloud: TestCloud) -> None:
+    """Of two members of one name the last one counts, which is the pipe's."""
+    send_body(cloud, f'x", "body": {ORDER}, {OTHER}, "once": "')
+    cloud.settle()
+    assert [start.operation for start in cloud.invocations()] == ["reserve-stock"]
+    assert cloud.record("default#reserve-stock#A-9")
 
 
 def test_another_amount_under_the_same_number_is_refused_and_kept(cloud: TestCloud) -> None:
@@ -179,13 +219,12 @@ def test_up_prints_where_to_send_what_starts_its_own_operations(
 def test_up_tells_each_message_that_reaches_a_dead_letter_queue(
     cloud: TestCloud, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A quote in a key makes no request of an event or of a message."""
+    """No execution takes what is larger than 256 KiB, and a body that is no JSON may make no input."""
     news = News()
     news.follow(cloud)
     news.tell()
-    send(cloud, {**INVOICE, "detail": {"invoice": {"number": 'a"b', "cents": 9}}})
-    message = json.dumps({"orderNo": 'a"b', "sku": "tea", "pieces": 1})
-    cloud.client("sqs").send_message(QueueUrl=cloud.resources["WarehouseQueue"], MessageBody=message)
+    send(cloud, {**INVOICE, "detail": {"invoice": {"number": "k", "note": "x" * 270_000}}})
+    send_body(cloud, 'say "hi"')
     cloud.settle()
     for _ in range(5):  # as often as it may be received
         cloud.clock.advance(120)
