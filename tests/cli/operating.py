@@ -124,6 +124,39 @@ class Operator:
         assert self.record["status"] == "QUARANTINED"
         return self.record
 
+    def pending(self, seconds: int = 7200, on_crash: str = "quarantine", lane: Any = "full") -> dict[str, Any]:
+        """A record that waits for work elsewhere, which business logic has started."""
+        self.script({"pending": seconds}, {"return": 8})
+        ended = self.cloud.run(self.request(on_crash), lane=lane)
+        assert ended.output is not None and ended.output["disposition"] == "IN_PROGRESS"
+        assert self.record["status"] == "IN_PROGRESS" and "pendingSince" in self.record
+        return self.record
+
+    def end_by_ticket(self, since: str, **end: Any) -> bool:
+        """Work elsewhere ends the operation with the ticket of the try that began then; whether it does."""
+        from boto3.dynamodb.types import TypeSerializer
+
+        fence = self.record["fence"]
+        sets = {"owner": f"ticket:{'0' * 32}", "fence": fence + 1, "finishedAt": since, "expiresAt": 4102444800, **end}
+        gone = ["leaseExpiresAt", "openShard", "request", "requestRef", "pendingSince"]
+        asked = {"since": since, "read": fence, "inProgress": "IN_PROGRESS", "quarantined": "QUARANTINED"}
+        client = self.cloud.client("dynamodb")
+        try:
+            client.update_item(
+                TableName=self.cloud.outputs["TableName"],
+                Key={"id": {"S": ID}},
+                ConditionExpression="#status IN (:inProgress, :quarantined) AND acquiredAt = :since AND #fence = :read",
+                UpdateExpression=f"SET {', '.join(f'#{name} = :{name}' for name in sets)} "
+                f"REMOVE {', '.join(f'#{name}' for name in gone)}",
+                ExpressionAttributeNames={f"#{name}": name for name in [*sets, *gone]},
+                ExpressionAttributeValues={
+                    f":{name}": TypeSerializer().serialize(value) for name, value in {**sets, **asked}.items()
+                },
+            )
+        except client.exceptions.ConditionalCheckFailedException:
+            return False
+        return True
+
     def died_in(self, state: str) -> Execution:
         """An owner that is stopped at its call in a state."""
         with self.cloud.intercept(self._stopping(state)):
@@ -237,6 +270,7 @@ def put(operator: Operator, id: str, status: str, lease: int, **more: Any) -> No
     """A record, as an owner leaves it."""
     shard = f"{status}#{hashlib.sha256(id.encode()).hexdigest()[0]}"
     texts = {"status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "openShard": shard}
+    texts["fingerprint"] = "0" * 64
     numbers = {"leaseExpiresAt": lease, "fence": 1, "attempts": 1}
     item = {
         "id": {"S": id},

@@ -85,7 +85,8 @@ def test_retry_makes_the_start_of_the_sweep_and_leaves_nothing_of_the_quarantine
     after = operator.record
     assert (after["status"], after["result"], after["attempts"]) == ("COMPLETED", "8", 1)
     assert after["fence"] > before["fence"] and "error" not in after
-    name = rf"recover-{hashlib.sha256(ID.encode()).hexdigest()[:32]}-{before['fence'] + 1}-\d+"
+    about = hashlib.sha256(f"{ID} {before['fingerprint']}".encode()).hexdigest()[:32]
+    name = rf"recover-{about}-{before['fence'] + 1}-\d+"
     [again] = [each for each in operator.executions() if ":recover-" in each]
     assert again == started["executionArn"] and re.fullmatch(name, again.rpartition(":")[2])
 
@@ -238,6 +239,81 @@ def test_a_failure_that_would_make_the_record_large_is_refused(operator: Operato
     refused = operator.once("resolve", ID, "--failed", letter * (most + 100))
     assert (refused.code, operator.record) == (2, before) and "room for" in refused.err and ID in refused.err
     assert operator.once("resolve", ID, "--failed", letter * (most - 100)).code == 0
+
+
+# ---- what waits for work elsewhere ----
+
+
+@LANES
+@pytest.mark.parametrize(
+    ("how", "status"), [(["--result", "-"], "COMPLETED"), (["--failed", "the provider refused"], "FAILED")]
+)
+def test_a_pending_operation_is_resolved_before_it_runs_out(
+    operator: Operator, how: list[str], status: str, lane: str
+) -> None:
+    before = operator.pending(lane=lane)
+    assert operator.once("resolve", ID, *how, stdin="5").code == 0
+    after = operator.record
+    assert (after["status"], after["fence"]) == (status, before["fence"] + 1)
+    assert not {"pendingSince", "leaseExpiresAt", "request"} & set(after)
+    assert not operator.end_by_ticket(before["acquiredAt"], status="COMPLETED", result="9"), "the first end wins"
+    assert operator.once("show", ID, "--json").answer["ownerStatus"] == "OPERATOR"
+
+
+@LANES
+def test_an_operation_in_progress_that_is_not_pending_is_not_resolved(operator: Operator, lane: str) -> None:
+    died(operator, lane)
+    before = operator.record
+    done = say(operator, "resolve")
+    assert (done.code, operator.record) == (3, before) and "not pending" in done.err
+
+
+@LANES
+def test_a_pending_operation_is_released_before_it_runs_out_and_its_ticket_is_over(
+    operator: Operator, lane: str
+) -> None:
+    before = operator.pending(lane=lane)
+    done = say(operator, "release")
+    assert done.code == 0 and "its ticket ends nothing any more" in " ".join(done.err.split())
+    assert "pendingSince" not in operator.record
+    operator.cloud.clock.advance(1)  # type: ignore[attr-defined]
+    again = operator.cloud.run(operator.request())
+    assert again.output is not None and again.output["result"] == "8"
+    assert operator.record["acquiredAt"] != before["acquiredAt"]
+
+
+@LANES
+def test_a_pending_operation_is_started_again_before_it_runs_out(operator: Operator, lane: str) -> None:
+    operator.pending(lane=lane)
+    done = say(operator, "retry")
+    assert done.code == 0 and "its ticket, the same as before, still ends the operation" in " ".join(done.out.split())
+    operator.cloud.settle()
+    assert (operator.record["result"], operator.starts) == ("8", 2)
+    assert "pendingSince" not in operator.record
+
+
+def test_the_ticket_of_an_operation_that_is_started_again_still_ends_it(operator: Operator) -> None:
+    before = operator.pending()
+    operator.before("StartExecution", _connection_lost)
+    say(operator, "retry")
+    assert operator.end_by_ticket(before["acquiredAt"], status="COMPLETED", result="9")
+    operator.lease_over()
+    operator.sweep()
+    assert (operator.record["result"], operator.starts) == ("9", 1)
+
+
+@pytest.mark.parametrize("command", ["retry", "resolve"])
+def test_what_its_ticket_ends_meanwhile_no_operator_ends_again(operator: Operator, command: str) -> None:
+    before = operator.pending()
+    operator.before("UpdateItem", lambda: operator.end_by_ticket(before["acquiredAt"], status="COMPLETED", result="9"))
+    assert say(operator, command).code == 3
+    assert operator.record["result"] == "9"
+
+
+def test_nothing_is_left_of_a_pending_operation_that_is_forgotten(operator: Operator) -> None:
+    operator.pending(lane="fast")
+    assert say(operator, "release", "--forget").code == 0
+    assert not {"pendingSince", "request"} & set(operator.record)
 
 
 # ---- release ----

@@ -1,7 +1,8 @@
 """What an operator does to one record. Each write holds only for the record as it was read, or raises Changed.
 
 `retry`, `resolve` and `release` give the lock to an owner that no execution has, under the next fence: an execution of
-the old owner that still runs can neither finish the record nor write a fenced step.
+the old owner that still runs can neither finish the record nor write a fenced step. Of a pending operation nobody is at
+work here: they wait for no lease, and ask for no owner. What goes on elsewhere they do not stop.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from oncekit.cli.deployed import executions, kept
-from oncekit.cli.deployed.records import OPEN, RELEASED, Changed, Record, hash_of, new_operator, read, write
+from oncekit.cli.deployed.records import OPEN, RELEASED, Changed, Record, hash_of, is_pending, new_operator, read, write
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FAST
 from oncekit.local.quotas import MOST_INLINE_BYTES
@@ -26,20 +27,21 @@ CLOCKS_DIFFER = 3600
 FORGOTTEN = "what was kept of its request was removed; a new request starts afresh"
 NO_FINGERPRINT = "0" * 64
 """Of no payload."""
-OF_LOCK = ("leaseExpiresAt", "openShard", "request", "requestRef")
-"""Attributes that an open record has, and no other."""
+OF_LOCK = ("leaseExpiresAt", "openShard", "request", "requestRef", "pendingSince")
+"""Attributes that an open record has, or may have, and no other."""
 START_EVERY = 300
 """Seconds in which one execution is started for an owner, by its name."""
 
 
 def retry(stack: Stack, id: str) -> dict[str, Any]:
-    """Start a quarantined or overdue operation again with its request, unchanged; steps stay, attempts start over.
+    """Start a quarantined, pending or overdue operation again with its request, unchanged; steps stay, attempts start
+    over. It is the same try: its ticket still ends it.
 
     With onCrash quarantine the next crash quarantines it again. The start is the sweep's, made at once: if this ends
     between its write and its start, the sweep makes it.
     """
     shown = read(stack, id, *OPEN)
-    if shown["status"] == "IN_PROGRESS":
+    if shown["status"] == "IN_PROGRESS" and not is_pending(shown):
         if shown["leaseExpiresAt"] >= stack.now():
             raise Changed(f"{id}: not started again: it is in progress, and its lease is not over")
         _owner_has_ended(stack, shown, "not started again")
@@ -51,21 +53,24 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
         "leaseExpiresAt": 0,
         "openShard": f"IN_PROGRESS#{hash_of(id)[0]}",
     }
-    write(stack, shown, {**then, **lock}, ("error", "finishedAt"))
+    write(stack, shown, {**then, **lock}, ("error", "finishedAt", "pendingSince"))
     about = hash_of(f"{id} {shown['fingerprint']}")[:32]
     name = f"recover-{about}-{then['fence']}-{int(stack.now() // START_EVERY)}"
     client = stack.client("stepfunctions")
     with suppress(client.exceptions.ExecutionAlreadyExists):  # by a sweep
         client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
-    return {"id": id, "executionArn": stack.execution(name), "fence": then["fence"]}
+    told = {"id": id, "executionArn": stack.execution(name), "fence": then["fence"]}
+    return {**told, "wasPending": is_pending(shown)}
 
 
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
-    """Say how a quarantined operation ended: with this result (JSON text), or failed with this message.
+    """Say how a quarantined or pending operation ended: with this result (JSON text), or failed with this message.
 
     Raises Problem for a message that does not fit into the record.
     """
-    record = read(stack, id, "QUARANTINED")
+    record = read(stack, id, *OPEN)
+    if record["status"] != "QUARANTINED" and not is_pending(record):
+        raise Changed(f"{id}: it is IN_PROGRESS, and not pending, so its owner says how it ends; nothing was changed")
     then = _next(stack, record)
     days = stack.number("RetentionDays")
     ended: dict[str, Any] = {"finishedAt": _iso(stack.now()), "expiresAt": int(stack.now()) + days * 86400}

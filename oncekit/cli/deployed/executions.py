@@ -1,7 +1,8 @@
 """Executions of a deployed stack: whether the owner of a record goes on, and the path that one took.
 
 An Express execution keeps no history and answers no question, so the record says what is known of an owner in the fast
-lane: its lease lasts longer than its execution and its function can, so when it is over, the owner has ended.
+lane: its lease lasts longer than its execution and its function can, so when it is over, the owner has ended. The owner
+of a pending operation has ended in any case: what goes on is work elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Any
 
-from oncekit.cli.deployed.records import OPERATOR, Record
+from oncekit.cli.deployed.records import OPERATOR, TICKET, Record, is_pending
 from oncekit.cli.deployed.stack import Stack
 from oncekit.console.requests import id_in
 from oncekit.console.run import Run, run_of
@@ -20,15 +21,22 @@ from oncekit.problem import Problem
 
 MAY_RUN, LEASE_OVER, ENDED = "MAY_RUN", "LEASE_OVER", "ENDED"
 """Of an owner in the fast lane: its lease is not over; it is, and nobody knows how it ended; it holds no lock."""
-GONE, BY_OPERATOR = "GONE", "OPERATOR"
-"""Of an owner that is no execution of this stack, or not any more; of an operator's lock."""
-NOT_ALIVE = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", LEASE_OVER, ENDED, GONE, BY_OPERATOR)
+PENDING = "PENDING"
+"""Of one that has started work elsewhere, and has ended: nobody works here."""
+GONE, BY_OPERATOR, BY_TICKET = "GONE", "OPERATOR", "TICKET"
+"""Of an owner that is no execution of this stack, or not any more; of an operator's lock; of work elsewhere that has
+ended the operation."""
+NOT_ALIVE = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", PENDING, LEASE_OVER, ENDED, GONE, BY_OPERATOR)
 """Any other status, also one that is not known, is of an owner that may go on."""
 
 
 def owner_status(stack: Stack, record: Record) -> str:
     """The status of a record's owner: as Step Functions says or, in the fast lane, as the record says."""
     owner = record["owner"]
+    if is_pending(record):
+        return PENDING
+    if owner.startswith(TICKET):
+        return BY_TICKET
     if stack.lane_of(owner) == FAST:
         if record["status"] != "IN_PROGRESS":
             return ENDED

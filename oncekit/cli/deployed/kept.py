@@ -49,7 +49,7 @@ def demand(stack: Stack, record: Record) -> str:
     if found.text is None:
         raise Problem(
             f"{record['id']}: its request is {found.where}; "
-            "use `once resolve` if it is quarantined and you know how it ended, or `once release`, "
+            "use `once resolve` if it is quarantined or pending and you know how it ended, or `once release`, "
             "and let its sender send it again"
         )
     return found.text

@@ -18,6 +18,8 @@ from oncekit.problem import Problem
 
 OPERATOR = ":operator-"
 """In an owner: no execution, but an operator, who has the lock until the next execution takes it over."""
+TICKET = "ticket:"
+"""How an owner begins that is no execution, but work elsewhere, which ended the operation with its ticket."""
 RELEASED = "ReleasedByOperator"
 """The error of a record whose lock an operator released: nothing failed, and a new request starts afresh."""
 STATUSES = ("IN_PROGRESS", "QUARANTINED", "COMPLETED", "FAILED")
@@ -98,6 +100,11 @@ def read(stack: Stack, id: str, *statuses: str) -> Record:
     if statuses and record["status"] not in statuses:
         raise Changed(f"{id}: it is {record['status']}, not {' or '.join(statuses)}; nothing was changed")
     return record
+
+
+def is_pending(record: Record) -> bool:
+    """Whether it waits for work elsewhere, or has waited in vain until its lease was over: nobody works here."""
+    return record["status"] == "IN_PROGRESS" and "pendingSince" in record
 
 
 def has_expired(stack: Stack, record: Record) -> bool:

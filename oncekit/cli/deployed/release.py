@@ -10,6 +10,7 @@ import typer
 from oncekit.cli.deployed import decisions, forget
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.on_stack import answered, on_stack
+from oncekit.cli.deployed.records import is_pending
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
@@ -19,6 +20,10 @@ from oncekit.problem import Problem
 RISK = (
     "Releasing forgets that business logic was started: the next request with this id runs it again, "
     "and an effect that has happened happens twice. If you know how it ended, use `once resolve`."
+)
+PENDING = (
+    "It is pending: work elsewhere may go on, and its effect may still happen, but its ticket ends nothing any more. "
+    "Stop that work first."
 )
 FORGETS = (
     "Forgetting deletes its request and its answer for good, and the next request with this id, a late duplicate too, "
@@ -45,7 +50,8 @@ def release(
 ) -> int:
     """Free a lock, so that the next request starts afresh.
 
-    An effect that has happened may then happen twice.
+    An effect that has happened may then happen twice. A pending operation need not have run out: nobody is at work on
+    it here. Work elsewhere is not stopped; its ticket ends nothing any more.
 
     With --rejected, refused requests with an error are deleted for good, as `once ls --rejected` shows them.
 
@@ -69,7 +75,10 @@ def release(
 def _release(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
     shown, status = decisions.may_be_released(stack, id)
     told = f"{id}: {shown['status']}, fence {shown['fence']}, its owner is {status}."
-    if not yes and not _is_sure(id, "released", (told, RISK), "Release it?"):
+    pending = [PENDING] if is_pending(shown) else []
+    if yes:
+        tell(*pending)
+    elif not _is_sure(id, "released", (told, RISK, *pending), "Release it?"):
         return 1
     answer = decisions.release(stack, shown)
     return answered(answer, as_json, Entry("✓ ", f"{id}: released; the next request with this id runs business logic."))
@@ -78,7 +87,10 @@ def _release(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
 def _forget(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
     record = forget.shown(stack, id)
     told = f"{record['status']}, fence {record['fence']}" if record else "it has no record"
-    if not yes and not _is_sure(id, "forgotten", (f"{id}: {told}.", FORGETS), "Forget it?"):
+    pending = [PENDING] if record and is_pending(record) else []
+    if yes:
+        tell(*pending)
+    elif not _is_sure(id, "forgotten", (f"{id}: {told}.", FORGETS, *pending), "Forget it?"):
         return 1
     forgotten = forget.forget(stack, id, record)
     return answered(forgotten, as_json, *forget.lines(forgotten))

@@ -1,4 +1,4 @@
-"""`once resolve`: an operator says how a quarantined operation ended."""
+"""`once resolve`: an operator says how a quarantined or pending operation ended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def resolve(
     profile: Profile = None,
     region: Region = None,
 ) -> int:
-    """Record how a quarantined operation ended. Every duplicate gets that answer."""
+    """Record how a quarantined or pending operation ended. Every duplicate gets that answer.
+
+    Of a pending operation this is what its ticket does: work elsewhere that still comes to an end is told this one.
+    """
     if failed is not None and not failed.strip():
         raise Problem(f"{id}: --failed: every duplicate gets this message; say what happened")
     if (result is None) == (failed is None):

@@ -1,4 +1,4 @@
-"""`once retry`: a quarantined operation, or a refused request, starts again."""
+"""`once retry`: a quarantined or pending operation, or a refused request, starts again."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ from oncekit.cli.terminal import Entry
 from oncekit.problem import Problem
 
 MEANS_RETRY = "Its request starts again, unchanged, under a higher fence; finished steps are kept."
+WAS_PENDING = (
+    "It was pending: work elsewhere that has begun goes on, and its ticket, the same as before, still ends the "
+    "operation. It happens once if it is named by that ticket."
+)
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="With --rejected: start N requests at most.")]
 
 
@@ -35,17 +39,20 @@ def retry(
     profile: Profile = None,
     region: Region = None,
 ) -> int:
-    """Start a quarantined, overdue or refused request again.
+    """Start a quarantined, pending, overdue or refused request again.
 
     Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. If the command
     is interrupted, the next sweep of recovery starts the request.
 
-    If nothing is quarantined or overdue under the id, but a request with it was refused, that one is started; with
-    --rejected all refused requests are. None is started that is known to be refused again: it stays, and its reason is
-    shown; then the exit code is 1. A refused request is deleted only after it was started.
+    A pending operation need not have run out: nobody is at work on it here. Work elsewhere is not stopped, and still
+    ends the operation with its ticket, the same as before.
 
-    JSON: {id, executionArn, fence}; of refused requests {requests: [{key, id, error, message, refusedAt, refusedBy,
-    outcome, executionArn, reason}], isComplete}: `key` is that of the object in the bucket.
+    If nothing is quarantined, pending or overdue under the id, but a request with it was refused, that one is started;
+    with --rejected all refused requests are. None is started that is known to be refused again: it stays, and its
+    reason is shown; then the exit code is 1. A refused request is deleted only after it was started.
+
+    JSON: {id, executionArn, fence, wasPending}; of refused requests {requests: [{key, id, error, message, refusedAt,
+    refusedBy, outcome, executionArn, reason}], isComplete}: `key` is that of the object in the bucket.
     """
     if (id is None) != rejected:
         raise Problem("give the id of an operation, or --rejected for refused requests")
@@ -62,7 +69,8 @@ def retry(
                 return _told(there, started, as_json)
             raise
         told = f"{id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."
-        return answered(answer, as_json, Entry("✓ ", told), answer["executionArn"])
+        pending = [Entry("  ", WAS_PENDING)] if answer["wasPending"] else []
+        return answered(answer, as_json, Entry("✓ ", told), *pending, answer["executionArn"])
 
 
 def _told(stack: Stack, done: Mapping[str, Any], as_json: bool) -> int:

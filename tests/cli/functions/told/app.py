@@ -16,12 +16,22 @@ LATCHES = Path(os.environ["LATCHES"])
 ERRORS = {"NeedsAttention": NeedsAttention, "PermanentError": PermanentError}
 
 
-@operation()
-def handler(request: Request) -> Any:
+def handler(event: dict[str, Any], context: object) -> Any:
     with (LATCHES / "starts").open("a") as log:
-        log.write(f"{request.attempt}\n")
-    script = json.loads((LATCHES / "script.json").read_text())
-    do = script[min(len((LATCHES / "starts").read_text().splitlines()), len(script)) - 1]
+        log.write(f"{event['attempt']}\n")
+    if "pending" in (do := to_do()):
+        return {"replyToken": event["replyToken"], "oncePending": do["pending"]}
+    return told(event, context)
+
+
+def to_do() -> dict[str, Any]:
+    script: list[dict[str, Any]] = json.loads((LATCHES / "script.json").read_text())
+    return script[min(len((LATCHES / "starts").read_text().splitlines()), len(script)) - 1]
+
+
+@operation()
+def told(request: Request) -> Any:
+    do = to_do()
     if "print" in do:
         print(do["print"])
     if "step" in do:
