@@ -21,6 +21,8 @@ STATUSES = {
     "REFUSED": "Refused",
 }
 """What a filter calls them; the same words as in records, but for a request that none was made for."""
+WRITTEN = ("finishedAt", "pendingSince", "acquiredAt")
+"""Times in a record, the latest first."""
 Known = Mapping[str, object] | None
 """A record, if there is one."""
 
@@ -167,8 +169,9 @@ def is_whole(record: Mapping[str, object]) -> bool:
 
 def _at(record: Mapping[str, object]) -> datetime.datetime:
     """When a record was written last, as far as it says."""
+    written = next((str(record[name]) for name in WRITTEN if name in record), "")
     try:
-        told = datetime.datetime.fromisoformat(str(record.get("finishedAt") or record.get("acquiredAt")))
+        told = datetime.datetime.fromisoformat(written)
     except ValueError:
         told = datetime.datetime.min
     return told if told.tzinfo else told.replace(tzinfo=datetime.UTC)

@@ -42,7 +42,9 @@ def of_owner(part: Part, before: Before) -> Iterator[str]:
     elif ending.kind == "stopped":
         yield _stopped(part, number)
     elif ending.kind == "passed on":
-        yield "The fast lane has no time for another attempt: recovery goes on in the full lane."
+        yield f"The fast lane tries once: the full lane goes on{' ' if ending.why else ''}{ending.why}."
+    elif ending.kind == "pending":
+        yield f"{ran}, and started work elsewhere."
     elif ending.kind == "stored":
         yield f"{ran}, and its answer is stored."
     elif ending.kind == "failed":
@@ -71,6 +73,9 @@ def _ran(number: int, begun: int, before: Before) -> str:
 
 def _not_stored(part: Part, ran: str) -> Iterator[str]:
     ending, has_answered = part.ending, bool(part.starts) and part.starts[-1].end == "answered"
+    if ending.kind == "by its ticket":
+        yield from _ended_by_its_ticket(part, ran)
+        return
     theirs = "the lock was another owner's"
     if ending.kind == "broken":
         yield from [f"{ran}: its effect has happened."] if has_answered else []
@@ -84,6 +89,16 @@ def _not_stored(part: Part, ran: str) -> Iterator[str]:
         yield f"{ran}, but then {theirs}: its answer was not stored, and it got that one's."
     else:
         yield f"Then {theirs}: it got that one's answer."
+
+
+def _ended_by_its_ticket(part: Part, ran: str) -> Iterator[str]:
+    ended = "work elsewhere had ended the operation with its ticket"
+    if not starts.begun(part.starts):
+        yield f"Before it started your function, {ended}."
+    elif part.starts[-1].end == "answered":
+        yield f"{ran}, but {ended}: that end counts."
+    else:
+        yield f"Then {ended}."
 
 
 def _is_running(part: Part, number: int) -> str:

@@ -17,6 +17,10 @@ Role = Literal["owner", "duplicate", "refused", "passed on", "running", "died"]
 a lock, and not as a duplicate does."""
 
 OPERATOR = ":operator-"
+TICKET = "ticket:"
+"""How an owner begins that is no execution, but work elsewhere, which ended the operation with its ticket."""
+TIMED_OUT = "PendingTimedOut"
+"""The error of an operation that work elsewhere did not end in time."""
 RECOVERY = "recover-"
 LONGEST = 300
 """Characters of an error that are told."""
@@ -45,18 +49,26 @@ OF_DUPLICATES = {
 """By the state in which they end: what is said of some, and of one by itself."""
 
 
+Taken = Literal["", "died", "released", "not ended in time", "started again"]
+"""What there was to say of the owner from whom a lock was taken: it was released in the fast lane, which tries once; it
+was pending; a person had it."""
+
+
 @dataclass(frozen=True)
 class Ending:
     """How an owner ended."""
 
-    kind: Literal["running", "stopped", "stored", "failed", "quarantined", "passed on", "lost", "overtaken", "broken"]
-    """`lost`: there was no record any more; `overtaken`: another one had ended the operation; `broken`: by an error of
-    the machine's own."""
+    kind: Literal[
+        *("running", "stopped", "stored", "failed", "quarantined", "pending", "passed on"),
+        *("lost", "overtaken", "by its ticket", "broken"),
+    ]
+    """`lost`: there was no record any more; `overtaken`: another one had ended the operation, or work elsewhere `by its
+    ticket`; `broken`: by an error of the machine's own."""
     state: str
     said: str
     """The error, or how it was stopped."""
     why: str
-    """Of a quarantine: why nothing is started again."""
+    """Of a quarantine: why nothing is started again; of what the fast lane passes on: when that goes on."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,7 @@ class Part:
     """That of the record after it, where it is this execution that decided it; else empty."""
     taken_from: str
     """The ARN of the owner from whom it took the lock; empty where it took a free one, or none."""
+    taken_as: Taken
     tries_again: bool
     """Whether it tried a failed operation again."""
     by_recovery: bool
@@ -94,7 +107,7 @@ def part_of(run: Run) -> Part:
     acted = [each for each in run.visits if each.state in ("TakeNextFence", "RecordQuarantine") and _done(each)]
     is_owner = WORK in states or bool(acted) or (lock is not None and _done(lock))
     by_recovery = run.name.startswith(RECOVERY)
-    taken_from = next(filter(None, map(_taken_from, acted)), "")
+    taken_from, taken_as = next(filter(all, map(_taken, acted)), ("", ""))
     tries_again = is_owner and not taken_from and lock is not None and ":failed" in _values(lock)
     held = starts.first_lock(run)
     fence = int(held.get("fence", 0))
@@ -103,7 +116,7 @@ def part_of(run: Run) -> Part:
         role = "running"
     elif last == "RequestRefused":
         role = "refused"
-    elif "HandOver" in states or "RefuseInFullLane" in states or (by_recovery and not is_owner):
+    elif not is_owner and ("HandOver" in states or "RefuseInFullLane" in states or by_recovery):
         role = "passed on"
     elif not is_owner:
         role = "duplicate" if last in OF_DUPLICATES else "died"
@@ -112,6 +125,7 @@ def part_of(run: Run) -> Part:
         end=(run.error or last) if role == "refused" else last,
         status=_status(states, run) if is_owner else "",
         taken_from=taken_from,
+        taken_as=taken_as,
         tries_again=tries_again,
         by_recovery=by_recovery,
         is_running=run.status == RUNNING,
@@ -134,9 +148,18 @@ def _values(visit: Visit) -> Mapping[str, Any]:
     return call.get("ExpressionAttributeValues") or {}
 
 
-def _taken_from(visit: Visit) -> str:
-    theirs, me = (str(_values(visit).get(name, {}).get("S", "")) for name in (":theirs", ":me"))
-    return "" if theirs == me else theirs
+def _taken(visit: Visit) -> tuple[str, Taken]:
+    """From whom the lock was taken, and how that one had left it."""
+    values = _values(visit)
+    theirs, me = (str(values.get(name, {}).get("S", "")) for name in (":theirs", ":me"))
+    if theirs == me:
+        return "", ""
+    if OPERATOR in theirs:
+        return theirs, "started again"
+    if values.get(":lease") == {"N": "0"}:
+        return theirs, "released"
+    is_late = values.get(":error", {}).get("M", {}).get("name") == {"S": TIMED_OUT}
+    return theirs, "not ended in time" if is_late else "died"
 
 
 def _status(states: Mapping[str, Visit], run: Run) -> str:
@@ -157,7 +180,10 @@ def error_of(cause: str | None, name: str | None = None) -> str:
 def _ending(run: Run, states: Mapping[str, Visit], last: str) -> Ending:
     error = error_of(run.cause, run.error)
     if "ReleaseLock" in states and states["ReleaseLock"].outcome != "unmet":
-        return Ending("passed on", last, error, "")
+        is_free = _done(states["ReleaseLock"])
+        return Ending("passed on", last, error, "" if is_free else "when its lease is over")
+    if "KeepOpen" in states and _done(states["KeepOpen"]):
+        return Ending("pending", last, "", "")
     if run.status == RUNNING:
         return Ending("running", last, "", "")
     if run.status in ("ABORTED", "TIMED_OUT"):
@@ -172,7 +198,16 @@ def _ending(run: Run, states: Mapping[str, Visit], last: str) -> Ending:
         return Ending("stored", last, "", "")
     if last == "LockLost":
         return Ending("lost", last, error, "")
-    return Ending("overtaken" if last in OF_DUPLICATES else "broken", last, error, "")
+    if last in OF_DUPLICATES:
+        return Ending("by its ticket" if _last_owner_read(run).startswith(TICKET) else "overtaken", last, error, "")
+    return Ending("broken", last, error, "")
+
+
+def _last_owner_read(run: Run) -> str:
+    """That of the record as the execution read it last."""
+    records = (members_of((each.variables or {}).get("record")) for each in run.visits)
+    owners = [each["owner"] for each in records if isinstance(each.get("owner"), Mapping)]
+    return str(owners[-1].get("S", "")) if owners else ""
 
 
 def why_not_again(error: str, on_crash: object, starts: Sequence[Start] = ()) -> str:
@@ -185,6 +220,7 @@ def why_not_again(error: str, on_crash: object, starts: Sequence[Start] = ()) ->
         "LockLostError": "nobody knows what it did",
         "NoFunction": "",
         "OwnerCrashed": "",
+        TIMED_OUT: "",
         "Lambda.TooManyRequestsException": "Lambda has refused it for a day",
         "AttemptsUsedUp": "",
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.console.listing import status_of
-from oncekit.console.parts import OPERATOR
+from oncekit.console.parts import OPERATOR, TICKET
 from oncekit.console.words import duration
 
 KINDS = {
@@ -24,7 +24,8 @@ FACTS = {
     "fence": "Fence",
     "attempts": "Attempts",
     "onCrash": "On crash",
-    "acquiredAt": "Acquired",
+    "acquiredAt": "Began",
+    "pendingSince": "Pending since",
     "finishedAt": "Finished",
 }
 DATA = ("error", "result", "resultRef", "request", "requestRef")
@@ -38,10 +39,12 @@ class RecordView:
     """Empty where there is no record."""
     facts: Mapping[str, str]
     owner: str
-    """The ARN of its execution; empty where it is a person."""
+    """The ARN of its execution; empty where it is a person, or work elsewhere."""
     owner_name: str
     expired: bool
     """Whether it counts no more, though it is still there."""
+    pending: bool
+    """Whether it waits for work elsewhere: nobody is at work on it here."""
     lease: str
     error: str
     data: Mapping[str, str]
@@ -54,14 +57,16 @@ def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> R
     error = record.get("error") or {}
     status = status_of(record)
     owner = ":".join(str(record.get("owner", "")).split(":")[:9])  # in the fast lane a nonce follows
+    nobody = "a person" if OPERATOR in owner else "its ticket" if owner.startswith(TICKET) else ""
     return RecordView(
         id=id,
         kind=KINDS.get(status, "stopped"),
         status=status,
         facts={said: str(record[name]) for name, said in FACTS.items() if name in record},
-        owner="" if OPERATOR in owner else owner,
-        owner_name="a person" if OPERATOR in owner else owner.split(":")[7] if owner.count(":") > 6 else owner,
+        owner="" if nobody else owner,
+        owner_name=nobody or (owner.split(":")[7] if owner.count(":") > 6 else owner),
         expired=record.get("expiresAt", now.timestamp()) < now.timestamp(),
+        pending=status == "IN_PROGRESS" and "pendingSince" in record,
         lease=_lease(float(record["leaseExpiresAt"]), now) if status == "IN_PROGRESS" else "",
         error=": ".join(str(error[name]) for name in ("name", "message") if error.get(name)),
         data={name: _text(record[name]) for name in DATA if name in record},

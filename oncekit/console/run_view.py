@@ -49,7 +49,9 @@ def stretches(run: Run) -> list[Stretch]:
     """The states of a run; of a long one, each attempt that failed is folded up with the wait after it."""
     rounds: list[list[Visit]] = []
     for visit in run.visits:
-        if not rounds or visit.state in (WORK, "ReadRecord") or rounds[-1][-1].type == "Wait":
+        before = rounds[-1][-1] if rounds else None
+        is_read = before and before.state == "ExistingStatus"
+        if not before or before.type == "Wait" or visit.state == "ReadRecord" or (visit.state == WORK and not is_read):
             rounds.append([])
         rounds[-1].append(visit)
     attempts = attempts_of(run)
@@ -58,11 +60,12 @@ def stretches(run: Run) -> list[Stretch]:
 
 
 def _title(visits: Sequence[Visit], attempts: Mapping[int, int]) -> str:
-    first, last = visits[0], visits[-1]
+    last = visits[-1]
     if last.type != "Wait" or last.exited_at is None:
         return ""
-    if first.state == WORK and first.failures:
-        had_no_answer = how_it_failed(first.failures[-1]).end == "lost"
-        how = "gave no answer" if had_no_answer else "failed"
-        return f"Attempt {attempts[first.number]} {how} ({first.failures[-1].error})"
+    # Of an attempt that is not the first, it is read before whether it is still to be made.
+    for each in visits[:3]:
+        if each.state == WORK and each.failures:
+            how = "gave no answer" if how_it_failed(each.failures[-1]).end == "lost" else "failed"
+            return f"Attempt {attempts[each.number]} {how} ({each.failures[-1].error})"
     return "Waited for the owner" if last.state == "WaitForOwner" else ""

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.console.owner import before, of_owner, quarantined
-from oncekit.console.parts import NAMED, OF_DUPLICATES, OPERATOR, Part, why_not_again
+from oncekit.console.parts import NAMED, OF_DUPLICATES, OPERATOR, TICKET, Part, why_not_again
+from oncekit.console.words import day_and_time
 
 RELEASED, RESOLVED = "ReleasedByOperator", "ResolvedByOperator"
 
@@ -39,25 +40,39 @@ def summary(
     for number, each in enumerate(owners):
         told += [*_how(each, owners[:number]), *_itself(each, owners[:number])]
     told += _of_the_last_owner(owners, record or {}) if owners else [*_refused_alone(parts), *_of_record(record or {})]
-    told += [*_by_a_person(record or {}), *_open(record or {}, owners, now), *_of_duplicates(parts, bool(owners))]
+    told += [*_by_a_person(record or {}), *_by_its_ticket(record or {}), *_open(record or {}, parts, now)]
+    told += _of_duplicates(parts, bool(owners))
     return " ".join(told) or "Nothing is known of it any more."
 
 
 def _how(part: Part, owners: Sequence[Part]) -> Iterator[str]:
     """How an owner got the lock, where this is no new request; `owners` are those before it that are known."""
     may = "" if owners else ": your function may have run before"
-    if OPERATOR in part.taken_from:
+    who = "recovery" if part.by_recovery else "another request"
+    if part.taken_as == "started again":
         yield f"A person had it started again{may}."
-    elif part.taken_from and not owners:
-        name = part.taken_from.split(":")[7]
-        yield f"Its owner before ({name}) ended before it was done: your function may have run then."
-    if part.taken_from and OPERATOR not in part.taken_from:
-        yield "Recovery took over." if part.by_recovery else "Another request took over."
+    elif part.taken_as == "released":
+        yield from [] if owners else [_released(part)]
+    elif part.taken_as == "not ended in time":
+        yield from [] if owners else ["Your function ran before, and started work elsewhere."]
+        yield f"Work elsewhere did not end it in time, so {who} took over."
+    elif part.taken_as == "died":
+        if not owners:
+            name = part.taken_from.split(":")[7]
+            yield f"Its owner before ({name}) ended before it was done: your function may have run then."
+        yield f"{who.capitalize()} took over."
     elif part.tries_again:
         yield f"A request with onFailed retry had it tried again{may}."
     elif part.began_anew or (owners and not part.taken_from):
         yield "Its record had expired or was released, so the next request began anew:"
         yield "an effect from before may have happened twice."
+
+
+def _released(part: Part) -> str:
+    """What the fast lane did, which nobody can look up; it takes an attempt back that Lambda refused to start."""
+    if part.attempt == 1 and part.starts:
+        return "The fast lane handed it over, since Lambda had refused to start your function."
+    return "The fast lane tried it once, and handed it over: your function may have run then."
 
 
 def _refused_alone(parts: Sequence[Part]) -> Iterator[str]:
@@ -68,7 +83,7 @@ def _refused_alone(parts: Sequence[Part]) -> Iterator[str]:
 def _of_the_last_owner(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[str]:
     """What became of the operation after the owners that are known."""
     owner = str(record.get("owner", ""))
-    if owner and OPERATOR not in owner and not any(owner.startswith(each.arn) for each in owners):
+    if owner and not _is_no_execution(owner) and not any(owner.startswith(each.arn) for each in owners):
         yield "Then another execution took over."
         yield from _of_record(record)
 
@@ -78,13 +93,17 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[str]:
     if OPERATOR in str(record.get("owner")):
         return
     error, started = _error(record), f"Your function {_started(record)}"
+    if str(record.get("owner")).startswith(TICKET):
+        yield f"{started}, and started work elsewhere."
+        return
     why = why_not_again(str((record.get("error") or {}).get("name")), record.get("onCrash"))
+    is_pending = "pendingSince" in record
     may = "" if started.endswith("was not started") else ", and its effect may have happened"
     ends = {
         "COMPLETED": f"{started}, and its answer is stored.",
         "FAILED": f"{started}, and failed for good ({error}); the failure is stored.",
         "QUARANTINED": f"{started}{may}. {quarantined(error, why)}",
-        "IN_PROGRESS": f"{started}, and the end is not known yet.",
+        "IN_PROGRESS": f"{started}, and {'started work elsewhere' if is_pending else 'the end is not known yet'}.",
     }
     yield from filter(None, [ends.get(str(record.get("status")))])
 
@@ -96,11 +115,13 @@ def _started(record: Mapping[str, Any]) -> str:
     said = (record.get(name) for name in ("attempts", "fence"))
     attempts, fence = (each if isinstance(each, int) else 0 for each in said)  # a function may have written anything
     error = (record.get("error") or {}).get("name")
+    fence -= str(record.get("owner")).startswith(TICKET)  # a ticket takes the next fence, and starts nothing
     if fence > 1:
         return f"may have been started {f'{attempts} times' if fence == attempts else f'more than {_times(attempts)}'}"
     if attempts == 0 or error == "NoFunction":
         return "was not started"
-    is_sure = record.get("status") != "IN_PROGRESS" and error not in ("OwnerCrashed", "AttemptsUsedUp")
+    has_said = record.get("status") != "IN_PROGRESS" or "pendingSince" in record
+    is_sure = has_said and error not in ("OwnerCrashed", "AttemptsUsedUp")
     return "was started once" if is_sure else "may have been started once"
 
 
@@ -122,19 +143,40 @@ def _by_a_person(record: Mapping[str, Any]) -> Iterator[str]:
         yield "A person released it: the next request runs your function anew."
 
 
-def _open(record: Mapping[str, Any], owners: Sequence[Part], now: datetime.datetime | None) -> Iterator[str]:
+def _is_no_execution(owner: str) -> bool:
+    return OPERATOR in owner or owner.startswith(TICKET)
+
+
+def _by_its_ticket(record: Mapping[str, Any]) -> Iterator[str]:
+    if not str(record.get("owner")).startswith(TICKET):
+        return
+    if record["status"] == "COMPLETED":
+        yield "Work elsewhere ended it with its ticket, and gave its answer, which is stored."
+    elif record["status"] == "FAILED":
+        yield f"Work elsewhere ended it with its ticket, as failed for good ({_error(record)}); the failure is stored."
+
+
+def _open(record: Mapping[str, Any], parts: Sequence[Part], now: datetime.datetime | None) -> Iterator[str]:
+    owners = [each for each in parts if each.role == "owner"]
     if record.get("status") == "QUARANTINED":
         if owners and all(each.status != "QUARANTINED" for each in owners):
             why = why_not_again(str((record.get("error") or {}).get("name")), record.get("onCrash"))
             yield quarantined(_error(record), why)
         yield "Nothing happens until a person decides."
     elif record.get("status") == "IN_PROGRESS" and now and OPERATOR not in str(record.get("owner")):
-        if float(record["leaseExpiresAt"]) <= now.timestamp():
-            yield "Its lease is over: the next sweep looks after it."
+        is_for_a_person = record.get("onCrash") == "quarantine"
+        then = "quarantines it, and does not start it again: onCrash is quarantine" if is_for_a_person else ""
+        then = f"a sweep {then or 'starts it again'}"
+        lease, is_pending = float(record["leaseExpiresAt"]), "pendingSince" in record
+        if lease <= now.timestamp():
+            is_started = any(each.by_recovery and each.is_running for each in parts)
+            late = "Work elsewhere has not ended it in time" if is_pending else "Its lease is over"
+            yield from [] if is_started else [f"{late}: the next sweep looks after it."]
+        elif is_pending:
+            until = day_and_time(datetime.datetime.fromtimestamp(lease, datetime.UTC))
+            yield f"It is pending: work elsewhere ends it with its ticket, or a person does. If not by {until}, {then}."
         elif owners and not owners[-1].is_running:
-            is_for_a_person = record.get("onCrash") == "quarantine"
-            then = "quarantines it, and does not start it again: onCrash is quarantine" if is_for_a_person else ""
-            yield f"When its lease is over, a sweep {then or 'starts it again'}."
+            yield f"When its lease is over, {then}."
 
 
 def _error(record: Mapping[str, Any]) -> str:
@@ -142,7 +184,7 @@ def _error(record: Mapping[str, Any]) -> str:
 
 
 def _of_duplicates(parts: Sequence[Part], some_owner: bool) -> Iterator[str]:
-    if some_owner and (waiting := sum(each.role == "running" for each in parts)):
+    if some_owner and (waiting := sum(each.role == "running" and not each.by_recovery for each in parts)):
         yield f"{waiting} {'request waits' if waiting == 1 else 'requests wait'} for it."
     for end, count in Counter(each.end for each in parts if each.role == "duplicate").items():
         some = f"{count} {'duplicate' if count == 1 else 'duplicates'}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import Done, KeptSession, Sessions, once
+from tickets import end_by_ticket
 
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack, connect
@@ -134,28 +135,7 @@ class Operator:
 
     def end_by_ticket(self, since: str, **end: Any) -> bool:
         """Work elsewhere ends the operation with the ticket of the try that began then; whether it does."""
-        from boto3.dynamodb.types import TypeSerializer
-
-        fence = self.record["fence"]
-        sets = {"owner": f"ticket:{'0' * 32}", "fence": fence + 1, "finishedAt": since, "expiresAt": 4102444800, **end}
-        gone = ["leaseExpiresAt", "openShard", "request", "requestRef", "pendingSince"]
-        asked = {"since": since, "read": fence, "inProgress": "IN_PROGRESS", "quarantined": "QUARANTINED"}
-        client = self.cloud.client("dynamodb")
-        try:
-            client.update_item(
-                TableName=self.cloud.outputs["TableName"],
-                Key={"id": {"S": ID}},
-                ConditionExpression="#status IN (:inProgress, :quarantined) AND acquiredAt = :since AND #fence = :read",
-                UpdateExpression=f"SET {', '.join(f'#{name} = :{name}' for name in sets)} "
-                f"REMOVE {', '.join(f'#{name}' for name in gone)}",
-                ExpressionAttributeNames={f"#{name}": name for name in [*sets, *gone]},
-                ExpressionAttributeValues={
-                    f":{name}": TypeSerializer().serialize(value) for name, value in {**sets, **asked}.items()
-                },
-            )
-        except client.exceptions.ConditionalCheckFailedException:
-            return False
-        return True
+        return end_by_ticket(self.cloud, ID, since, **end)
 
     def died_in(self, state: str) -> Execution:
         """An owner that is stopped at its call in a state."""

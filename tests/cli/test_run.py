@@ -14,6 +14,7 @@ from commands import Done
 from commands import once as command
 
 from oncekit.local import LocalCloud
+from oncekit.local.faults import fails
 
 ROOT = Path(__file__).parents[2]
 FIELDS = [
@@ -99,6 +100,19 @@ def test_lane_is_that_of_the_template_and_what_it_hands_over_is_shown_with_its_e
     door, worker = done.answer["executions"]
     assert (door["lane"], door["disposition"]) == ("fast", "IN_PROGRESS")
     assert (worker["lane"], worker["disposition"]) == ("full", "EXECUTED")
+
+
+def test_what_fails_in_the_fast_lane_is_followed_to_its_end_in_the_full_lane(
+    cloud: LocalCloud, here: Callable[..., Done]
+) -> None:
+    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
+        done = here("run", "events/charge-payment.json", "--lane", "fast", "--json")
+    assert done.code == 0, done.err
+    door, worker = done.answer["executions"]
+    assert (door["lane"], door["disposition"]) == ("fast", "IN_PROGRESS")
+    assert (worker["lane"], worker["disposition"], worker["attempt"]) == ("full", "EXECUTED", 2)
+    [told] = done.answer["summaries"].values()
+    assert "The fast lane tries once: the full lane goes on. Your function ran with the same key as before" in told
 
 
 def test_lane_that_is_given_is_taken_whatever_the_template_says(cloud: LocalCloud, here: Callable[..., Done]) -> None:

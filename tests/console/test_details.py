@@ -80,7 +80,7 @@ def test_lines_are_of_no_other_execution_under_the_same_fence(cloud: LocalCloud)
     assert set(log) == {(3, 0)} and "#order-1" in "".join(log[3, 0]) and "#order-2" not in "".join(log[3, 0])
 
 
-@pytest.mark.parametrize(("applied", "attempts"), [(True, {(3, 0), (7, 0)}), (False, {(7, 0)})])
+@pytest.mark.parametrize(("applied", "attempts"), [(True, {(3, 0), (9, 0)}), (False, {(9, 0)})])
 def test_each_attempt_that_started_has_lines_of_its_own(
     cloud: LocalCloud, applied: bool, attempts: set[tuple[int, int]]
 ) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from scenario import charge, dies
+from tickets import end_by_ticket
 from visitor import Visitor, record_at, run_at
 
 from oncekit.cli.here.console import LocalActions
@@ -21,6 +22,7 @@ from oncekit.local.faults import before, fails
 ID = "acme#charge-payment#order-1"
 ASKED = "acme#ask-somebody#order-1"
 ASKED_2 = "acme#ask-somebody#order-2"
+ELSEWHERE = "acme#work-elsewhere#order-1"
 LEASE_AND_SWEEP_S = 160
 BAD = charge("bad") | {"onCrash": "never"}
 
@@ -296,6 +298,34 @@ def test_a_quarantined_operation_is_started_again_or_released_from_its_record(
     cloud.settle()
     assert (cloud.record(ASKED) or {})["status"] == status
     assert f"</span> {said or status}</p>" in visitor.get(record_at(ASKED)).text
+
+
+WAITS = charge() | {"operation": "work-elsewhere"}
+
+
+@pytest.mark.parametrize(
+    ("action", "form", "status"),
+    [("resolve", {"failed": "lost"}, "FAILED"), ("retry", {}, "COMPLETED"), ("release", {}, "RELEASED")],
+)
+def test_a_pending_operation_says_until_when_and_is_ended_from_its_record(
+    cloud: LocalCloud, visitor: Visitor, action: str, form: dict[str, str], status: str
+) -> None:
+    cloud.run(WAITS)
+    at = record_at(ELSEWHERE)
+    page = visitor.get(at).text
+    assert "<dt>Pending since</dt>" in page and "<dd data-ticks>10 min more</dd>" in page
+    assert all(f">{each}</button>" in page for each in ("Resolve it", "Run it again", "Free the key"))
+    assert "pending <span data-ticks>10 min more</span>" in visitor.get("/waiting").text
+    assert visitor.post(at.replace("/record/", f"/act/{action}/"), form).status_code == 303
+    cloud.settle()
+    page = visitor.get(at).text
+    assert f"</span> {status}</p>" in page and "Pending since" not in page
+
+
+def test_an_operation_that_its_ticket_ended_has_no_execution_as_owner(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(WAITS)
+    assert end_by_ticket(cloud, ELSEWHERE, status="COMPLETED", result="{}")
+    assert "<dt>Owner</dt><dd>its ticket</dd>" in visitor.get(record_at(ELSEWHERE)).text
 
 
 # ---- what waits ----

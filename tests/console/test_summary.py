@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from scenario import LANES, charge, id_of
+from tickets import end_by_ticket
 
 from oncekit.cli.here.chosen_faults import fault_of
 from oncekit.cli.here.console import LocalActions
@@ -27,6 +28,7 @@ from oncekit.local.lanes import MACHINES, Lane
 LEASE_AND_SWEEP_S = 480
 """In either lane."""
 ASKING = charge() | {"operation": "ask-somebody"}
+ELSEWHERE = charge() | {"operation": "work-elsewhere"}
 
 
 def story(cloud: LocalCloud, request: dict[str, object] = charge()) -> str:  # noqa: B008 never changed
@@ -264,11 +266,137 @@ def test_an_error_of_its_own_is_told_as_one_and_leaves_its_effect_open(cloud: Lo
     assert "Your function was started once, and failed: its effect may have happened. It was quar" in story(cloud)
 
 
-def test_the_fast_lane_says_why_it_leaves_the_operation_to_recovery(cloud: LocalCloud) -> None:
-    with cloud.intercept(NO_ANSWER["States.Timeout"]):
+HANDED_OVER = "Attempt 1 gave no answer (States.Timeout): its effect may have happened. The fast lane tries once: "
+
+
+def of_last_owner(cloud: LocalCloud, request: dict[str, object]) -> str:
+    """As `once show` tells it, which knows of no other execution."""
+    record = cloud.record(id_of(request)) or {}
+    return summary([part_of(run_here(cloud.describe(record["owner"])))], record)
+
+
+def test_a_request_that_failed_in_the_fast_lane_and_went_on_in_the_full_lane_is_one_story(cloud: LocalCloud) -> None:
+    with cloud.intercept(times_out(applied=True, state=WORK, nth=1)):
         cloud.run(charge(), lane="fast")
-    told = story(cloud)
-    assert " gave no answer (States.Timeout): " in told and "may have happened. The fast lane has no time for" in told
+        cloud.settle()
+    cloud.run(charge())
+    again = "Your function ran with the same key as before (attempt 2), and its answer is stored."
+    assert story(cloud) == f"{HANDED_OVER}the full lane goes on. {again} 1 duplicate got the stored answer."
+    assert of_last_owner(cloud, charge()) == (
+        "The fast lane tried it once, and handed it over: your function may have run then. "
+        "Your function ran (attempt 2), and its answer is stored."
+    )
+
+
+def test_what_the_fast_lane_could_not_start_is_no_attempt_of_it(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("TooManyRequestsException", state=WORK, nth=range(1, 5))):
+        cloud.run(charge(), lane="fast")
+        cloud.settle()
+    refused = "Lambda refused to start it 4 times (Lambda.TooManyRequestsException)."
+    ran = "Your function ran once, and its answer is stored."
+    assert story(cloud) == f"{refused} The fast lane tries once: the full lane goes on. {ran}"
+    assert of_last_owner(cloud, charge()) == (
+        "The fast lane handed it over, since Lambda had refused to start your function. "
+        "Your function ran, and its answer is stored."
+    )
+
+
+def test_what_the_fast_lane_could_hand_over_to_nobody_a_sweep_goes_on_with(cloud: LocalCloud) -> None:
+    with (
+        cloud.intercept(times_out(applied=True, state=WORK, nth=1)),
+        cloud.intercept(fails("ServiceUnavailable", state="HandOver", nth=0)),
+    ):
+        cloud.run(charge(), lane="fast")
+    assert story(cloud) == f"{HANDED_OVER}the full lane goes on. Its lease is over: the next sweep looks after it."
+
+
+def test_a_lock_that_the_fast_lane_could_not_release_goes_on_when_its_lease_is_over(cloud: LocalCloud) -> None:
+    with (
+        cloud.intercept(times_out(applied=True, state=WORK, nth=1)),
+        cloud.intercept(fails("ServiceUnavailable", state="ReleaseLock", nth=0)),
+    ):
+        cloud.run(charge(), lane="fast")
+    after = "the full lane goes on when its lease is over. When its lease is over, a sweep starts it again."
+    assert story(cloud) == f"{HANDED_OVER}{after}"
+
+
+# ---- work elsewhere ----
+
+STARTED = "Your function ran once, and started work elsewhere."
+
+
+@LANES
+def test_a_pending_operation_says_what_it_waits_for_until_when_and_what_comes_then(
+    cloud: LocalCloud, lane: Lane
+) -> None:
+    started = cloud.run(ELSEWHERE, lane=lane)
+    assert itself(started) == STARTED
+    lease = (cloud.record(id_of(ELSEWHERE)) or {})["leaseExpiresAt"]
+    until = f"{datetime.datetime.fromtimestamp(lease, datetime.UTC):%Y-%m-%d %H:%M:%S} UTC"
+    waits = "It is pending: work elsewhere ends it with its ticket, or a person does."
+    assert story(cloud, ELSEWHERE) == f"{STARTED} {waits} If not by {until}, a sweep starts it again."
+    cloud.run(ELSEWHERE | {"onCrash": "quarantine"})
+    assert story(cloud, ELSEWHERE).endswith("1 duplicate came while it was in progress.")
+    alone = summary([], cloud.record(id_of(ELSEWHERE)))
+    assert alone == "Your function was started once, and started work elsewhere."
+
+
+@LANES
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ({"status": "COMPLETED", "result": "{}"}, ", and gave its answer, which is stored."),
+        (
+            {"status": "FAILED", "error": {"name": "PermanentError", "message": "no"}},
+            ", as failed for good (PermanentError: no); the failure is stored.",
+        ),
+    ],
+)
+def test_an_operation_that_its_ticket_ended_says_so(
+    cloud: LocalCloud, lane: Lane, end: dict[str, Any], said: str
+) -> None:
+    cloud.run(ELSEWHERE, lane=lane)
+    assert end_by_ticket(cloud, id_of(ELSEWHERE), **end)
+    cloud.run(ELSEWHERE)
+    ended = f"Work elsewhere ended it with its ticket{said}"
+    got = "answer" if end["status"] == "COMPLETED" else "failure"
+    assert story(cloud, ELSEWHERE) == f"{STARTED} {ended} 1 duplicate got the stored {got}."
+    alone = summary([], cloud.record(id_of(ELSEWHERE)))
+    assert alone == f"Your function was started once, and started work elsewhere. {ended}"
+
+
+def test_a_ticket_that_was_faster_than_its_function_is_not_taken_for_another_owner(cloud: LocalCloud) -> None:
+    def end() -> None:
+        assert end_by_ticket(cloud, id_of(ELSEWHERE), status="COMPLETED", result="{}")
+
+    with cloud.intercept(before(end, state="KeepOpen")):
+        started = cloud.run(ELSEWHERE)
+    faster = "Your function ran once, but work elsewhere had ended the operation with its ticket: that end counts."
+    assert itself(started) == faster
+    assert story(cloud, ELSEWHERE).startswith(f"{faster} Work elsewhere ended it with its ticket")
+
+
+def test_work_elsewhere_that_is_not_done_in_time_is_started_again(cloud: LocalCloud) -> None:
+    cloud.run(ELSEWHERE)
+    cloud.clock.advance(601)  # type: ignore[attr-defined]
+    late = "Work elsewhere has not ended it in time: the next sweep looks after it."
+    assert story(cloud, ELSEWHERE) == f"{STARTED} {late}"
+    recover(cloud)
+    again = "Work elsewhere did not end it in time, so recovery took over."
+    ran = "Your function ran with the same key as before (attempt 2), and its answer is stored."
+    assert story(cloud, ELSEWHERE) == f"{STARTED} {again} {ran}"
+    assert of_last_owner(cloud, ELSEWHERE).startswith(f"Your function ran before, and started work elsewhere. {again}")
+
+
+def test_work_elsewhere_that_is_not_done_in_time_is_quarantined_where_only_a_person_may_decide(
+    cloud: LocalCloud,
+) -> None:
+    cloud.run(ELSEWHERE | {"onCrash": "quarantine"})
+    recover(cloud)
+    recover(cloud)
+    told = story(cloud, ELSEWHERE)
+    assert told.startswith(f"{STARTED} Work elsewhere did not end it in time, so recovery took over.")
+    assert told.count("It was quarantined (PendingTimedOut: it was pending until its lease ended") == 1
 
 
 def test_what_lambda_refused_is_no_start(cloud: LocalCloud) -> None:

@@ -16,14 +16,16 @@ from oncekit.cli.output import printed
 from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
 from oncekit.cli.user_files import read_event
+from oncekit.console.parts import RECOVERY
 from oncekit.local.lanes import FULL, MACHINES
 
 if TYPE_CHECKING:
     from oncekit.local import Execution
     from oncekit.local.once_cloud import LocalCloud
 
-HANDED_OVER = "first-"
-"""How the names of executions begin that the fast lane starts in the full lane."""
+HANDED_OVER = ("first-", RECOVERY)
+"""How the names of executions begin that the fast lane starts in the full lane: of a lock that it released as the sweep
+does."""
 
 Events = Annotated[list[str], typer.Argument(metavar="EVENT", help="Request files (JSON); - reads standard input.")]
 Times = Annotated[int, typer.Option("--times", metavar="N", min=1, max=1000, help="Repeat each request N times.")]
