@@ -38,30 +38,28 @@ OF_DUPLICATES = {
     ),
     "AcknowledgeDuplicate": (
         "came while it was in progress",
-        "Another execution was at work on the operation: this one was told so at once.",
+        "The operation was in progress: this one was told so at once.",
     ),
     "OperationInProgress": (
         "came while it was in progress, and asked for an error then",
-        "Another execution was at work on the operation: this one asked for an error then.",
+        "The operation was in progress: this one asked for an error then.",
     ),
     "LockLost": ("found no record any more", "Its record had expired or was released: there is no answer to give."),
 }
 """By the state in which they end: what is said of some, and of one by itself."""
-
-
 Taken = Literal["", "died", "released", "not ended in time", "started again"]
 """What there was to say of the owner from whom a lock was taken: it was released in the fast lane, which tries once; it
 was pending; a person had it."""
+OfItself = Literal["running", "stopped", "stored", "failed", "quarantined", "pending", "passed on", "broken"]
+ByAnother = Literal["lost", "overtaken", "by its ticket"]
+Kind = OfItself | ByAnother
 
 
 @dataclass(frozen=True)
 class Ending:
     """How an owner ended."""
 
-    kind: Literal[
-        *("running", "stopped", "stored", "failed", "quarantined", "pending", "passed on"),
-        *("lost", "overtaken", "by its ticket", "broken"),
-    ]
+    kind: Kind
     """`lost`: there was no record any more; `overtaken`: another one had ended the operation, or work elsewhere `by its
     ticket`; `broken`: by an error of the machine's own."""
     state: str

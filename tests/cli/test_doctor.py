@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
 import re
@@ -213,6 +214,16 @@ def test_quarantined_operations_are_wrong(operator: Watched) -> None:
     assert "`once ls --status QUARANTINED` names them" in out and "1 wrong, 0 warnings" in out
 
 
+def test_what_is_pending_is_not_stuck_until_it_has_run_out(operator: Watched) -> None:
+    operator.pending(seconds=7200)
+    out = operator.once("doctor").out
+    assert "1 in progress, 1 of them pending: they wait for work elsewhere, the last until 20" in out
+    assert found(operator) == {}
+    operator.cloud.clock.advance(7300)  # type: ignore[attr-defined]
+    [(about, (message, _))] = found(operator).items()
+    assert about.startswith("warning: overdue") and "1 of them because work elsewhere did not end them in" in message
+
+
 @pytest.mark.parametrize(("since", "outcome"), [(300, "warning"), (301, "wrong")])
 def test_overdue_operation_is_wrong_once_recovery_had_its_time(operator: Watched, since: int, outcome: str) -> None:
     put(operator, "acme#charge-payment#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - since)
@@ -258,6 +269,20 @@ def test_request_that_was_stopped_before_it_had_a_lock_is_named_with_how_to_send
     assert about == "warning: stopped, default#told#lost"
     assert f"describe-execution --query input --output text --execution-arn {stopped.arn}` piped into" in advice
     operator.cloud.run(operator.request() | {"idempotencyKey": "lost"})
+    assert found(operator) == {}
+
+
+def test_request_that_died_while_an_operation_was_pending_that_then_failed_is_answered_by_that(
+    operator: Watched,
+) -> None:
+    record = operator.pending()
+    operator.cloud.clock.advance(60)  # type: ignore[attr-defined]
+    with operator.cloud.intercept(operator._stopping("AcquireLock")):
+        operator.cloud.run(operator.request())
+    operator.cloud.clock.advance(60)  # type: ignore[attr-defined]
+    now = datetime.datetime.fromtimestamp(operator.cloud.clock.now(), datetime.UTC).isoformat()
+    error = {"name": "PermanentError", "message": "no"}
+    operator.end_by_ticket(record["acquiredAt"], status="FAILED", error=error, finishedAt=now)
     assert found(operator) == {}
 
 

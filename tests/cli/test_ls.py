@@ -69,8 +69,22 @@ def test_ls_chooses_by_status_lease_tenant_and_operation(operator: Operator) -> 
 def test_ls_table_has_its_columns(operator: Operator) -> None:
     put(operator, "acme#told#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - 300)
     head, row = operator.once("ls").out.splitlines()
-    assert " ".join(head.split()) == "status lane attempts age overdue error id"
-    assert re.fullmatch(r"↻ +IN_PROGRESS +full +1 +\d+ \w+ +5 min +- +acme#told#late", row)
+    assert " ".join(head.split()) == "status lane attempts age pending overdue error id"
+    assert re.fullmatch(r"↻ +IN_PROGRESS +full +1 +\d+ \w+ +- +5 min +- +acme#told#late", row)
+
+
+def test_ls_says_how_long_what_is_pending_has_waited_and_how_much_longer_it_may(operator: Operator) -> None:
+    record = operator.pending(seconds=7300, lane="fast")
+    operator.cloud.clock.advance(60)  # type: ignore[attr-defined]
+    text = operator.once("ls").out
+    assert re.search(r"IN_PROGRESS +fast +1 +\d+ \w+ +1 min, 2 h more +- +- +default#told#k\n", text)
+    assert "its ticket ends it, or a person does" in text
+    [told] = operator.once("ls", "--json").answer["operations"]
+    assert (told["pendingSince"], told["overdue"]) == (record["pendingSince"], False)
+    assert operator.once("ls", "--overdue", "--json").answer["operations"] == []
+    operator.cloud.clock.advance(7300)  # type: ignore[attr-defined]
+    text = operator.once("ls", "--overdue").out
+    assert re.search(r"IN_PROGRESS +fast +1 +2 h +2 h +1 min +- +default#told#k\n", text) and "ticket" not in text
 
 
 def test_ls_says_what_it_was_asked_for_when_nothing_matches(operator: Operator) -> None:

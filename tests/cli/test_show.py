@@ -93,6 +93,27 @@ def test_an_owner_in_the_fast_lane_is_told_of_by_its_record(operator: Operator) 
     assert shown(operator)["ownerStatus"] == "LEASE_OVER"
 
 
+@pytest.mark.parametrize("lane", ["full", "fast"])
+def test_what_is_pending_says_since_when_until_when_and_how_a_person_ends_it(operator: Operator, lane: str) -> None:
+    record = operator.pending(lane=lane)
+    told, lines = shown(operator), operator.once("show", ID, columns=200).out.splitlines()
+    until = datetime.datetime.fromtimestamp(record["leaseExpiresAt"], datetime.UTC).isoformat(timespec="milliseconds")
+    until = until.replace("+00:00", "Z")
+    waits = f"since {record['pendingSince']}, until {until}: work elsewhere ends it with its ticket"
+    assert f"  pending     {waits}" in lines
+    assert told["ownerStatus"] == "PENDING" and "It is pending: work elsewhere ends it" in told["summary"]
+    assert any("once resolve 'default#told#k' --result FILE  # if the work is done" in line for line in lines)
+    assert any("once retry 'default#told#k'  # if it is lost" in line for line in lines)
+
+
+def test_what_its_ticket_ended_has_no_owner_in_a_lane(operator: Operator) -> None:
+    record = operator.pending()
+    operator.end_by_ticket(record["acquiredAt"], status="COMPLETED", result="9")
+    told, text = shown(operator), operator.once("show", ID).out
+    assert (told["ownerStatus"], told["lane"], told["log"], told["execution"]) == ("TICKET", None, None, None)
+    assert "  owner       TICKET  " in text and "  lane  " not in text and "next:" not in text
+
+
 # ---- the path ----
 
 

@@ -34,9 +34,8 @@ LONGEST_MS = 900_000
 """Lambda's own limit."""
 CLOCKS_MS = 1000
 """By which clocks may differ."""
-EARLIER_MS = 3600_000
-"""How long before its last lock an operation may have been at work under an earlier fence."""
 DAY_MS = 86_400_000
+"""How long before its own try attempts of an earlier one are looked for."""
 
 Event = Mapping[str, Any]
 """A line as CloudWatch Logs gives it: its message, its stream, and the epoch milliseconds when it was printed."""
@@ -79,9 +78,8 @@ def everything_at_that_time(group: str, record: Record) -> str:
 
 
 def _begin_of(record: Record) -> int:
-    """In epoch ms, since when an operation may have been at work."""
-    begin = _ms(record["acquiredAt"]) or 0
-    return max(0, begin - (EARLIER_MS if record["fence"] > 1 else CLOCKS_MS))
+    """In epoch ms, since when an operation may have been at work: all its attempts come after its try began."""
+    return max(0, (_ms(record["acquiredAt"]) or 0) - CLOCKS_MS)
 
 
 def _ms(told: object) -> int | None:

@@ -46,7 +46,7 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
 def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
     from once.step import CLOSINGS  # slow to import, and no other command needs it
 
-    execution = stack.fast_execution(record["owner"])
+    execution, status = stack.fast_execution(record["owner"]), executions.owner_status(stack, record)
     request, kept_where = _request(stack, record)
     return {
         "id": record["id"],
@@ -55,8 +55,8 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
         ),
         "expired": has_expired(stack, record),
         "record": record,
-        "lane": stack.lane_of(record["owner"]),
-        "ownerStatus": executions.owner_status(stack, record),
+        "lane": None if status == executions.BY_TICKET else stack.lane_of(record["owner"]),
+        "ownerStatus": status,
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
         "requestKept": kept_where,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed.records import Record, ours
+from oncekit.cli.deployed.records import Record, is_pending, ours
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.terminal import short
 
@@ -86,6 +86,7 @@ def described(stack: Stack, record: Record) -> dict[str, Any]:
         "lane": stack.lane_of(record["owner"]),
         "attempts": record["attempts"],
         "acquiredAt": record["acquiredAt"],
+        "pendingSince": record["pendingSince"] if is_pending(record) else None,
         "leaseExpiresAt": lease,
         "overdue": record["status"] == "IN_PROGRESS" and lease < stack.now(),
         "error": record.get("error"),
@@ -96,9 +97,12 @@ def described(stack: Stack, record: Record) -> dict[str, Any]:
 
 def since(now: float, lease: float) -> str:
     """How long a lease has been over; 0 is what operators set, and the fast lane when it releases one."""
-    if lease <= 0:
-        return "it was ended"
-    seconds = int(now - lease)
+    return "it was ended" if lease <= 0 else lasting(now - lease)
+
+
+def lasting(exactly: float) -> str:
+    """A time in the largest unit that it has one of."""
+    seconds = int(exactly)
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds // size} {unit}"

@@ -9,7 +9,7 @@ import typer
 
 from oncekit.cli.deployed import listing
 from oncekit.cli.deployed import rejected as refused
-from oncekit.cli.deployed.listing import LONGEST_ID, age, since
+from oncekit.cli.deployed.listing import LONGEST_ID, age, lasting, since
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.records import OPEN
 from oncekit.cli.deployed.session import Place
@@ -18,7 +18,7 @@ from oncekit.cli.outcomes import COLOURS, mark_of
 from oncekit.cli.terminal import Entry, short
 from oncekit.problem import Problem
 
-HEAD = ("", "status", "lane", "attempts", "age", "overdue", "error", "id")
+HEAD = ("", "status", "lane", "attempts", "age", "pending", "overdue", "error", "id")
 
 Status = Annotated[
     Literal["IN_PROGRESS", "QUARANTINED"] | None,
@@ -50,7 +50,8 @@ def ls(
     failed.
 
     `lane` is the lane of the last owner, even if the record has no owner any more: full or fast. `age` is the time
-    since it took the lock, `overdue` the time since its lease ended. The id is last in each row.
+    since its first attempt took the lock; `pending`, of an operation that waits for work elsewhere, how long it has
+    waited and how much longer it may; `overdue` the time since its lease ended. The id is last in each row.
 
     With --rejected, the requests that were refused and are kept, the oldest first: CAN_START, REFUSED_AGAIN (with the
     reason), NO_INPUT (the request could not be kept) or UNREADABLE (it is no refused request of Once).
@@ -92,6 +93,9 @@ def _remarks(found: Mapping[str, Any], chooses: bool) -> Iterator[Entry]:
         yield Entry("", f"Nothing is open{' that matches' if chooses else ''}.")
     if not found["isComplete"]:
         yield Entry("", "There are more: raise --limit, or choose with --tenant or --operation.")
+    if any(each["pendingSince"] and not each["overdue"] for each in found["operations"]):
+        how = "its ticket ends it, or a person does: `once show ID` tells how"
+        yield Entry("", f"What is pending waits for work elsewhere; {how}.")
     if any(each["status"] == "QUARANTINED" for each in found["operations"]):
         yield Entry("", "`once show ID` tells what happened to a quarantined operation, and what to do next.")
 
@@ -103,7 +107,15 @@ def _row(each: Mapping[str, Any], now: float) -> tuple[str, ...]:
         each["lane"],
         str(each["attempts"]),
         age(each["acquiredAt"], now),
+        _pending(each, now),
         since(now, each["leaseExpiresAt"]) if each["overdue"] else "-",
         short(each["error"]["name"]) if each["error"] else "-",
         short(each["id"], LONGEST_ID),
     )
+
+
+def _pending(each: Mapping[str, Any], now: float) -> str:
+    if each["pendingSince"] is None:
+        return "-"
+    left = "" if each["overdue"] else f", {lasting(each['leaseExpiresAt'] - now)} more"
+    return age(each["pendingSince"], now) + left

@@ -9,16 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed.executions import LEASE_OVER, MAY_RUN
+from oncekit.cli.deployed.executions import BY_TICKET, LEASE_OVER, MAY_RUN
 from oncekit.cli.deployed.facts import inspect
 from oncekit.cli.deployed.listing import since
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import RELEASED, Record
+from oncekit.cli.deployed.records import RELEASED, Record, is_pending
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Attempts
 from oncekit.cli.terminal import Entry, short, text_of
+from oncekit.console.words import iso
 from oncekit.local.lanes import FAST, FULL
 
 IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
@@ -46,7 +47,9 @@ def show(
     state. For the ARN of an execution, the same about the id of its request, with the path of that execution.
 
     An owner in the fast lane cannot be looked up. Its status comes from the record: MAY_RUN until its lease is over,
-    LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path.
+    LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path. In either lane, the owner of a pending
+    operation is PENDING: it has started work elsewhere, and has ended. TICKET is no execution, but work elsewhere,
+    which has ended the operation.
 
     An attempt is found by the request id of its invocation. Where nothing has kept that, as of an attempt that crashed
     in the fast lane, the command that shows everything which was logged at that time is printed.
@@ -85,8 +88,13 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
     if record["status"] == "IN_PROGRESS":
         lease = record["leaseExpiresAt"]
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
+    if is_pending(record):
+        until = iso(datetime.datetime.fromtimestamp(record["leaseExpiresAt"], datetime.UTC))
+        told = f"since {short(record['pendingSince'])}, until {until}: work elsewhere ends it with its ticket"
+        yield _entry("pending", told)
     until = ", but has ended when its lease is over" if shown["ownerStatus"] in (MAY_RUN, LEASE_OVER) else ""
-    yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
+    if shown["ownerStatus"] != BY_TICKET:
+        yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
     for key in ("attempts", "fence", "onCrash", "acquiredAt", "finishedAt"):
         if key in record:
             yield f"  {key:<12}{short(record[key])}"
@@ -168,6 +176,11 @@ def _next(shown: dict[str, Any]) -> Iterator[str | Entry]:
         yield Entry("", "next: find out whether its effect has happened, and fix the cause; then")
         yield f"  once resolve {id} --result FILE  # if it has happened; or --failed MESSAGE"
         yield f"  once retry {id}  # if it has not"
+    elif is_pending(shown["record"]):
+        id = quote(shown["id"])
+        yield Entry("", "next: nothing, if the work elsewhere goes on, for its ticket ends it; else a person does")
+        yield f"  once resolve {id} --result FILE  # if the work is done; or --failed MESSAGE"
+        yield f"  once retry {id}  # if it is lost: business logic starts again, with the same ticket"
 
 
 def _entry(name: str, text: str, *, is_value: bool = False) -> Entry:

@@ -98,8 +98,8 @@ def _has_record(stack: Stack, id: str, began: datetime.datetime) -> bool:
         return False
     except Problem:  # an odd one, which is told where records are looked at
         return True
-    failed_before = record["status"] == "FAILED" and datetime.datetime.fromisoformat(record["acquiredAt"]) < began
-    return not has_expired(stack, record) and not failed_before
+    ended = datetime.datetime.fromisoformat(record.get("finishedAt", record["acquiredAt"]))
+    return not has_expired(stack, record) and not (record["status"] == "FAILED" and ended < began)
 
 
 def _had_lock(stack: Stack, arn: str) -> bool:

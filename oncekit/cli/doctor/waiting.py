@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -12,6 +13,7 @@ from oncekit.cli.deployed.records import OPEN
 from oncekit.cli.deployed.rejected import keys_of, time_of
 from oncekit.cli.doctor.finding import Finding, Patient, Resource
 from oncekit.cli.doctor.whole import function_of
+from oncekit.console.words import iso
 
 MOST = 500
 """Open records that are read, the oldest lease first: those that wait come before those that go on."""
@@ -48,7 +50,7 @@ def alarms(patient: Patient) -> Iterator[Finding]:
 
 
 def operations(patient: Patient) -> Iterator[Finding]:
-    """Those that are open: in progress, overdue, quarantined, or without a function."""
+    """Those that are open: in progress, pending, overdue, quarantined, or without a function."""
     told = listing.open_operations(patient.stack, OPEN, False, lambda _: True, MOST)
     found: Sequence[dict[str, Any]] = told["operations"]
     or_more = "" if told["isComplete"] else " or more"
@@ -56,7 +58,7 @@ def operations(patient: Patient) -> Iterator[Finding]:
     overdue = [each for each in found if each["overdue"]]
     going_on = len(found) - len(quarantined) - len(overdue)
     table = patient.stack.table
-    yield Finding("open", "ok", table, f"{going_on}{or_more} in progress")
+    yield Finding("open", "ok", table, f"{going_on}{or_more} in progress{_pending(found)}")
     for operation in sorted({each["id"].split("#", 2)[1] for each in found}):
         yield from function_of(patient, operation)
     if overdue:
@@ -73,11 +75,22 @@ def operations(patient: Patient) -> Iterator[Finding]:
         yield Finding("quarantined", "ok", table, "none")
 
 
+def _pending(found: Sequence[dict[str, Any]]) -> str:
+    """What waits for work elsewhere is in progress, and not stuck; what is overdue waits no more."""
+    until = [each["leaseExpiresAt"] for each in found if each["pendingSince"] and not each["overdue"]]
+    if not until:
+        return ""
+    last = iso(datetime.datetime.fromtimestamp(max(until), datetime.UTC))
+    return f", {len(until)} of them pending: they wait for work elsewhere, the last until {last}"
+
+
 def _overdue(patient: Patient, overdue: Sequence[dict[str, Any]], or_more: str) -> Finding:
     now = patient.stack.now()
     # 0 is a lease that the fast lane or an operator ended: when, nobody notes.
     since = min((each["leaseExpiresAt"] for each in overdue if each["leaseExpiresAt"] > 0), default=now)
-    told = f"{len(overdue)}{or_more} open though the lease is over, for {listing.since(now, since)} at most"
+    pending = sum(each["pendingSince"] is not None for each in overdue)
+    late = f", {pending} of them because work elsewhere did not end them in time" if pending else ""
+    told = f"{len(overdue)}{or_more} open though the lease is over, for {listing.since(now, since)} at most{late}"
     is_late = now - since > SWEPT_SECONDS
     why = "recovery does not run, or cannot start their requests" if is_late else "recovery, every minute, comes soon"
     advice = (
