@@ -155,7 +155,9 @@ def end_faults(evidence: Evidence) -> Iterator[Fault]:
         owner = execution_of_owner(write.new["owner"]) if write.new else ""
         payloads[write.id] += [request_of(inputs[owner]).get("payload")] if owner in inputs else []
     for record in evidence.records.values():
-        if record["status"] == "IN_PROGRESS":
+        # Work elsewhere may go on until then.
+        waits = "pendingSince" in record and record["leaseExpiresAt"] >= evidence.now
+        if record["status"] == "IN_PROGRESS" and not waits:
             yield Fault("P5", "stuck", f"{record['id']} is in progress for {record['owner']}")
     for execution in evidence.executions:
         if execution.status == "RUNNING":

@@ -28,6 +28,8 @@ class Evidence:
     """What is kept of refused requests."""
     object_of: Callable[[Mapping[str, Any]], bytes | None]
     """The object that a reference, {bucket, key}, names; None if it is not there."""
+    now: float
+    """When all this is looked at."""
 
 
 def evidence_of(journal: Journal) -> Evidence:
@@ -41,6 +43,7 @@ def evidence_of(journal: Journal) -> Evidence:
         all_records(cloud),
         cloud.rejected(),
         lambda ref: _object(cloud, ref),
+        cloud.clock.now(),
     )
 
 

@@ -28,12 +28,12 @@ READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List")
 
 @dataclass(frozen=True)
 class Actor:
-    """Who makes a call: an execution in a state, a function that an execution started, or an operator."""
+    """Who makes a call: an execution in a state, a function that an execution started, an operator, work elsewhere."""
 
     kind: str
-    """`execution`, `function` or `operator`."""
+    """`execution`, `function`, `operator` or `ticket`."""
     owner: str = ""
-    """ARN of the execution; in the fast lane with the nonce of its run."""
+    """ARN of the execution; in the fast lane with the nonce of its run. Of work elsewhere its ticket."""
     state: str = ""
     fence: int = 0
     """Of the function."""

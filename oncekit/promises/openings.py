@@ -59,7 +59,8 @@ def openings(writes: Sequence[Write]) -> dict[str, list[int]]:
         old, new = write.old, write.new
         if old is None or new is None or new["status"] != "IN_PROGRESS":
             continue
-        if old["status"] == "QUARANTINED" or is_expired(old, write.at) or is_tried_again(write):
+        by_operator = write.actor is not None and write.actor.kind == "operator"
+        if by_operator or is_expired(old, write.at) or is_tried_again(write):
             opened[write.id].append(int(new["fence"]))
     return opened
 

@@ -1,7 +1,8 @@
 """Owners in both lanes: which run of which execution an owner is.
 
 In the full lane an owner is an execution's ARN. In the fast lane it is that and a nonce, because an Express execution
-can run twice: each run is an owner by itself. An operator's lock has an owner that no execution is.
+can run twice: each run is an owner by itself. An operator's lock has an owner that no execution is; so has what has
+ended by a ticket.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from oncekit.local import LocalCloud
 
 RECOVERY = re.compile(r"recover-[0-9a-f]{32}-[0-9]+-[0-9]+")
 """Names that the sweep gives: such an execution takes over the lock that is there, and asks for nothing itself."""
+TICKET = re.compile(r"ticket:[0-9a-f]{32}")
+"""An owner that has ended a pending operation, and does nothing else."""
 _HANDED_OVER = re.compile(r"first-([0-9a-f]{40})-([0-9]{13})|refused-([0-9a-f]{40})")
 _COLONS = 8
 """In the ARN of an Express execution; one more in an owner."""

@@ -15,6 +15,8 @@ from oncekit.promises.owners import lock_of
 DIED = ("ABORTED", "TIMED_OUT")
 DECISIONS = ("", "PermanentError", "NeedsAttention")
 """Errors by which business logic decides; none is a success."""
+PENDING = "Pending"
+"""In place of an error: it has started work elsewhere, so that nothing is decided yet."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Ended:
     id: str
     fence: int
     error: str
-    """Empty for a success."""
+    """Empty for a success; PENDING."""
     is_unknown: bool = False
     """Its owner died before it could write that down, and nobody reads histories: business logic may run again."""
 
@@ -34,23 +36,26 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
     """Each call of business logic whose end is in the history."""
     # AWS ended it by a time limit, or for an error that no state catches: a machine's own errors have no dot.
     has_died = execution.status in DIED or "." in str(execution.error)
-    state, lock = "", lock_of({})
+    state, lock, token = "", lock_of({}), None
     for event in execution.events:
         if "stateEnteredEventDetails" in event:
             state = event["stateEnteredEventDetails"]["name"]
         elif state != "ExecuteBusinessLogic":
             continue
         elif "taskScheduledEventDetails" in event:
-            lock = lock_of(json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}))
+            sent = json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {})
+            lock, token = lock_of(sent), sent.get("replyToken")
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
             failed = event.get("taskFailedEventDetails")
-            error = _refusal(event) if failed is None else str(failed.get("error", "without a name"))
+            error = _told(event, token) if failed is None else str(failed.get("error", "without a name"))
             yield Ended(str(lock["owner"]), lock["id"], int(lock["fence"]), error, has_died)
 
 
-def _refusal(event: Mapping[str, Any]) -> str:
-    """What an answer as for API Gateway says has failed, which it does where the operation is one that answers so."""
+def _told(event: Mapping[str, Any], token: Any) -> str:
+    """PENDING; or what an answer as for API Gateway says has failed, which it does where the operation answers so."""
     reply = json.loads(event["taskSucceededEventDetails"].get("output", "{}")).get("Payload")
+    if isinstance(reply, dict) and set(reply) == {"replyToken", "oncePending"} and reply["replyToken"] == token:
+        return PENDING
     status = str(reply.get("statusCode")) if isinstance(reply, dict) else ""
     if not re.fullmatch("[45][0-9][0-9]", status):
         return ""
@@ -74,5 +79,8 @@ def quarantine_faults(writes: Sequence[Write], ended: Sequence[Ended]) -> Iterat
             is_in_the_way = name == "NeedsAttention" and "business logic succeeded" in new["error"]["message"]
             if mine and not mine[-1].error and name != "ResultUnreadable" and not is_in_the_way:
                 yield Fault("P5", "broken", f"{id}: its owner threw its own answer away, as {name}")
-        elif name == "OwnerCrashed" and (old["onCrash"] != "quarantine" or not old["leaseExpiresAt"]):
-            yield Fault("P5", "broken", f"{id}: quarantined as {name}, though it may be started again")
+        elif name in ("OwnerCrashed", "PendingTimedOut"):
+            if old["onCrash"] != "quarantine" or not old["leaseExpiresAt"]:
+                yield Fault("P5", "broken", f"{id}: quarantined as {name}, though it may be started again")
+            if (name == "PendingTimedOut") != ("pendingSince" in old):
+                yield Fault("P5", "broken", f"{id}: quarantined as {name}, since {old.get('pendingSince')} pending")

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from once.step import CLOSINGS
 
 from oncekit.promises.journal import Actor, Fault, Item, Write
-from oncekit.promises.openings import OPEN, is_expired, is_forgotten, is_tried_again
-from oncekit.promises.owners import has_nonce, is_fast
+from oncekit.promises.openings import OPEN, is_expired, is_forgotten, is_new_lock, is_tried_again
+from oncekit.promises.owners import TICKET, has_nonce, is_fast
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
 SOMETIMES = {"steps"}
 KEPT = {"request", "requestRef"}
 BY_STATUS = {
-    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, KEPT | {"error"}),
-    "QUARANTINED": (ALWAYS | {"leaseExpiresAt", "openShard", "error", "finishedAt"}, KEPT),
+    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, KEPT | {"error", "pendingSince"}),
+    "QUARANTINED": (ALWAYS | {"leaseExpiresAt", "openShard", "error", "finishedAt"}, KEPT | {"pendingSince"}),
     "COMPLETED": (ALWAYS | {"finishedAt", "expiresAt"}, {"result", "resultRef"}),
     "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
 }
@@ -46,6 +46,8 @@ def shape_faults(record: Item) -> Iterator[Fault]:
         folder = f"requests/{'/'.join(record['id'].split('#', 2)[:2])}/{hashed}/"
         if "requestRef" in record and not record["requestRef"]["key"].startswith(folder):
             yield fault("a request where none is kept")
+        if TICKET.fullmatch(record["owner"]):
+            yield fault("a ticket that works")
     if is_fast(record["owner"]) and not has_nonce(record["owner"]):
         yield fault("an owner in the fast lane that two runs could be")
     if "openShard" in record and record["openShard"] != f"{record['status']}#{hashed[0]}":
@@ -53,7 +55,7 @@ def shape_faults(record: Item) -> Iterator[Fault]:
     if record["status"] == "COMPLETED" and ("result" in record) == ("resultRef" in record):
         yield fault("not exactly one answer")
     # What was released before its first attempt, by its owner or by an operator, counts none.
-    is_decided = record["owner"].rpartition(":")[2].startswith("operator-")
+    is_decided = record["owner"].rpartition(":")[2].startswith("operator-") or TICKET.fullmatch(record["owner"])
     least = 0 if is_decided or record.get("leaseExpiresAt") == 0 else 1
     if not record.get("fence", 0) >= record.get("attempts", 0) >= least:
         yield fault("attempts and fence do not fit")
@@ -80,6 +82,11 @@ def write_faults(write: Write) -> Iterator[Fault]:
         yield Fault("P1", "broken", f"{write.id}: fence {old['fence']} became {new['fence']}")
     if new["fence"] != old["fence"] and new.get("leaseExpiresAt") == 0 and not by_operator:
         yield Fault("P2", "twice", f"{write.id}: a new attempt may be started again, says {write.actor}")
+    if new["fence"] != old["fence"] and "pendingSince" in new:
+        yield Fault("P1", "twice", f"{write.id}: pending, though {new['owner']} has begun: nobody would wait for it")
+    began = is_new_lock(write) and write.actor is not None and write.actor.state == "AcquireLock"
+    if new["acquiredAt"] != old["acquiredAt"] and not began:
+        yield Fault("P2", "twice", f"{write.id}: its tickets are void, by {write.actor}")
 
 
 def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:
@@ -104,13 +111,16 @@ def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> 
         yield Fault("P5", "lost", f"{write.id}: its request changed under an open lock, by {write.actor}")
     if by_operator:
         return
-    if old["status"] == "QUARANTINED":
-        yield Fault("P2", "twice", f"{write.id}: left its quarantine by {write.actor}")
     if old["fingerprint"] != new["fingerprint"]:
         yield Fault("P6", "broken", f"{write.id}: the payload changed under an open lock")
     steps = old.get("steps", {}) if new["status"] != "COMPLETED" else {}
     if any(new.get("steps", {}).get(name) != step for name, step in steps.items() if name != CLOSINGS):
         yield Fault("P2", "twice", f"{write.id}: a finished step was forgotten, by {write.actor}")
+    if _is_by_ticket(write, new, changed):
+        yield from _faults_of_ticket(write, old, new, changed)
+        return
+    if old["status"] == "QUARANTINED":
+        yield Fault("P2", "twice", f"{write.id}: left its quarantine by {write.actor}")
     if new["owner"] != old["owner"] and not _may_be_replaced(write, old):
         yield Fault("P1", "twice", f"{write.id}: taken over from an owner that is {_seen(write, old)}")
     if write.actor is not None:
@@ -118,9 +128,33 @@ def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> 
 
 
 def _may_be_replaced(write: Write, old: Item) -> bool:
-    """Its lease is over, and it has ended, or released the lock. Nobody knows an operator's owner, so it has ended."""
-    is_gone = write.owner_status not in ("RUNNING", "PENDING_REDRIVE") or not old["leaseExpiresAt"]
-    return is_gone and bool(old["leaseExpiresAt"] < write.at)
+    """Its lease is over, and it has ended, or released the lock, or is pending, so that it does nothing any more.
+
+    Nobody knows an operator's owner, so it has ended.
+    """
+    has_ended = write.owner_status not in ("RUNNING", "PENDING_REDRIVE") or "pendingSince" in old
+    return (has_ended or not old["leaseExpiresAt"]) and bool(old["leaseExpiresAt"] < write.at)
+
+
+def _is_by_ticket(write: Write, new: Item, changed: set[str]) -> bool:
+    """Work elsewhere ends an operation, or says that it goes on. Who calls may be anybody but an execution."""
+    if write.actor is not None and write.actor.kind == "ticket":
+        return True
+    is_execution = write.actor is not None and write.actor.kind == "execution"
+    return not is_execution and (bool(TICKET.fullmatch(new["owner"])) or changed == {"leaseExpiresAt"})
+
+
+def _faults_of_ticket(write: Write, old: Item, new: Item, changed: set[str]) -> Iterator[Fault]:
+    """P3 and P4: it ends its own try, under an owner of its own; or it makes a lease longer that somebody has."""
+    ticket = f"{old['acquiredAt']} {old['fingerprint']} {write.id}"
+    if write.actor is not None and write.actor.kind == "ticket" and write.actor.owner != ticket:
+        yield Fault("P3", "broken", f"{write.id}: ended or extended by another try's ticket: {write.actor.owner}")
+    if TICKET.fullmatch(new["owner"]):
+        return
+    until, longer = old["leaseExpiresAt"], new.get("leaseExpiresAt", 0)
+    grows = old["status"] == "IN_PROGRESS" and until != 0 and max(until, longer) == longer
+    if changed != {"leaseExpiresAt"} or not grows:
+        yield Fault("P4", "broken", f"{write.id}: work elsewhere changed {sorted(changed)} of {until}")
 
 
 def _seen(write: Write, old: Item) -> str:
@@ -134,6 +168,8 @@ def _faults_of_actor(write: Write, actor: Actor, old: Item, new: Item, changed: 
         if not mine or changed - {"steps"}:
             yield Fault("P4", "broken", f"{write.id}: a function without the lock changed {sorted(changed)}")
         return
+    if "pendingSince" in changed & set(new) and (actor.owner, actor.state) != (old["owner"], "KeepOpen"):
+        yield Fault("P4", "broken", f"{write.id}: {actor} says for its owner that it is pending")
     is_released = "leaseExpiresAt" in changed and new.get("leaseExpiresAt") == 0
     if is_released and (actor.owner, actor.state) != (old["owner"], "ReleaseLock"):
         yield Fault("P2", "twice", f"{write.id}: {actor} says for its owner that it may be started again")

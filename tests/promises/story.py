@@ -38,6 +38,10 @@ def fast(name: str) -> str:
 FIRST, SECOND, FAST = full("first"), full("second"), f"{fast('first')}:nonce"
 RUN_AGAIN = f"{fast('first')}:other"
 """The same execution, which AWS has run once more."""
+TICKET = f"ticket:{'a' * 32}"
+"""The owner of what a ticket has ended."""
+OF_THIS_TRY = f"then f {ID}"
+"""The ticket of every lock here."""
 SENT, BEFORE, LATER = (f"1970-01-01T00:16:{second}.000Z" for second in (40, 39, 41))
 """NOW, a second before it, and one after it."""
 FOLDER = f"requests/acme/charge-payment/{hashlib.sha256(ID.encode()).hexdigest()}"
@@ -127,13 +131,18 @@ def by_operator(old: Item | None, new: Item | None) -> Write:
     return replace(change(old, new), actor=Actor("operator"))
 
 
+def by_ticket(old: Item | None, new: Item | None, ticket: str = OF_THIS_TRY) -> Write:
+    """A change by work elsewhere."""
+    return replace(change(old, new), actor=Actor("ticket", ticket))
+
+
 def start(fence: int = 1, owner: str = FIRST) -> Start:
     return Start(ID, owner, fence)
 
 
 def ran(
     owner: str = FIRST,
-    *calls: tuple[int, str | int | None],
+    *calls: tuple[int, str | int | Item | None],
     given: Any = REQUEST,
     at: str = SENT,
     saw: Any = (),
@@ -141,8 +150,8 @@ def ran(
 ) -> Execution:
     """An execution that began at a time, and each of its calls of business logic: fence, and its error's name or "".
 
-    None is an error without a name, a number the status of an answer as for API Gateway. Before those calls it `saw`:
-    states that ended, each with the status that was read.
+    None is an error without a name, a number the status of an answer as for API Gateway, an object the answer itself.
+    Before those calls it `saw`: states that ended, each with the status that was read, or the name of what was started.
     """
     arn = owner.removesuffix(":nonce").removesuffix(":other")
     ended = {"status": "SUCCEEDED", "output": None, "error": None, "states": ("ExecuteBusinessLogic",), **more}
@@ -164,13 +173,16 @@ def ran(
 
 
 def _read(state: str, status: str) -> list[dict[str, Any]]:
-    output = json.dumps({"Item": {"status": {"S": status}}} if status else {})
+    told = {"ExecutionArn": full(status)} if state == "HandOver" else {"Item": {"status": {"S": status}}}
+    output = json.dumps(told if status else {})
     return [_entered(state), {"taskStartedEventDetails": {}}, {"taskSucceededEventDetails": {"output": output}}]
 
 
-def _called(owner: str, fence: int, told: str | int | None) -> list[dict[str, Any]]:
-    event = {"Payload": {"lock": {"id": ID, "owner": owner, "fence": fence}} if owner else {"amount": 1}}
-    answer = {"output": json.dumps({"Payload": {"statusCode": told}})} if isinstance(told, int) else {}
+def _called(owner: str, fence: int, told: str | int | Item | None) -> list[dict[str, Any]]:
+    lock = {"id": ID, "owner": owner, "fence": fence}
+    event = {"Payload": {"lock": lock, "replyToken": "token"} if owner else {"amount": 1}}
+    told = {"statusCode": told} if isinstance(told, int) else told
+    answer = {"output": json.dumps({"Payload": told})} if isinstance(told, Mapping) else {}
     error = {"error": told} if told else {}
     is_error = told is None or (error and not answer)
     end = {"taskFailedEventDetails": error} if is_error else {"taskSucceededEventDetails": answer}
@@ -203,6 +215,7 @@ def judged(*happened: Happened, at_rest: bool = True) -> list[Fault]:
         {id: record for id, record in records.items() if record},
         [each for each in happened if isinstance(each, Mapping) and "byHttp" not in each],
         lambda ref: OBJECTS[ref["key"]].encode() if ref["key"] in OBJECTS else None,
+        NOW,
     )
     return faults_in(seen, at_rest=at_rest)
 

@@ -17,12 +17,14 @@ from promises.story import (
     RUN_AGAIN,
     SECOND,
     SENT,
+    TICKET,
     Happened,
     Item,
     Rule,
     answered,
     by_nobody,
     by_operator,
+    by_ticket,
     change,
     done,
     failed,
@@ -50,7 +52,8 @@ ELSEWHERE = replace(start(2), id=BOUND)
 """Another operation."""
 AGAIN = change(failed(fence=2), lock(SECOND, 3, attempts=1), state="AcquireLock")
 LARGE = ref("results/one")
-HANDED_OVER = full(f"first-{handed_over_by(fast('first'))}-0000001000000")
+FIRST_COME, RECOVERS = f"first-{handed_over_by(fast('first'))}-0000001000000", f"recover-{'a' * 32}-1-3"
+HANDED_OVER = full(FIRST_COME)
 REFUSED_THERE = full(f"refused-{handed_over_by(fast('first'))}")
 TOOK_PART = ("TakeNextFence", "ExecuteBusinessLogic")
 
@@ -64,6 +67,22 @@ def twice(*what: Happened, until: Any = None) -> Story:
     """Business logic is started by the first owner and by the second, which took the lock over, or `until` so."""
     taken = until or change(lock(), lock(SECOND, 2))
     return done_by(SECOND, start(), *what, taken, start(2, SECOND), fence=2, given=ASKING)
+
+
+def started_again(until: Any) -> Story:
+    """Careful business logic is started by the first owner and, after a lock that was released so, by the second."""
+    released = lock("operator-1", 2, leaseExpiresAt=0, attempts=0)
+    begun = [start(), until(lock(), released), change(released, lock(SECOND, 3)), start(3, SECOND)]
+    return done_by(SECOND, *begun, fence=3, onCrash="quarantine")
+
+
+def elsewhere(**more: Any) -> Any:
+    """What the first owner did: business logic has started work elsewhere."""
+    return ran(FIRST, (1, {"replyToken": "token", "oncePending": 60, **more}))
+
+
+def waiting(**more: Any) -> Story:
+    return [change(None, lock(**more)), ran()]
 
 
 def got(result: str, owner: str = FIRST) -> Any:
@@ -154,6 +173,18 @@ STARTS = {
         twice(ran(FIRST, (1, ""), status="FAILED", error="LockLost")),
         twice(ran(FIRST, (1, ""), status="FAILED", error="DynamoDB.InternalServerErrorException")),
     ),
+    "what goes on elsewhere is not known to be done": Rule(
+        "P2 twice: after it succeeded", twice(elsewhere(replyToken="mine")), twice(elsewhere())
+    ),
+    "what only looks as if it went on elsewhere is done": Rule(
+        "P2 twice: after it succeeded", twice(elsewhere(more=1)), twice(elsewhere())
+    ),
+    "careful business logic is started again for an operator": Rule(
+        "P2 twice: onCrash is quarantine", started_again(by_nobody), started_again(by_operator)
+    ),
+    "careful business logic is started again for nobody else": Rule(
+        "P2 twice: onCrash is quarantine", started_again(change), started_again(by_operator)
+    ),
     "an operation begins anew when its answer has expired": Rule(
         "P2 twice: after it succeeded",
         twice(ran(FIRST, (1, "")), until=opened(done(expiresAt=1000))),
@@ -219,8 +250,13 @@ STARTS = {
     ),
     "who has seen a lock hands nothing over": Rule(
         "P2 twice: took a lock anew",
-        opens(("ReadRecord", "IN_PROGRESS"), ("HandOver", "")),
-        opens(("ReadRecord", ""), ("HandOver", ""), ("ReadRecord", "IN_PROGRESS")),
+        opens(("ReadRecord", "IN_PROGRESS"), ("HandOver", FIRST_COME)),
+        opens(("ReadRecord", ""), ("HandOver", FIRST_COME), ("ReadRecord", "IN_PROGRESS")),
+    ),
+    "who has released a lock hands it over to a recovery": Rule(
+        "P2 twice: took a lock anew",
+        opens(("AcquireLock", ""), ("HandOver", FIRST_COME)),
+        opens(("AcquireLock", ""), ("HandOver", RECOVERS)),
     ),
     "who has held a lock takes none when it is gone": Rule(
         "P2 twice: took a lock anew",
@@ -237,6 +273,11 @@ ANSWERS = {
     ),
     "a replay has an answer": Rule(
         "P3 broken: got null", [*twice(), answered("second")], [*twice(), answered("second", result="1")]
+    ),
+    "a duplicate gets the answer that work elsewhere gave": Rule(
+        "P3 broken: got 2",
+        [change(None, lock()), ran(), by_ticket(lock(), done(TICKET, 2)), answered("second", result="2")],
+        [change(None, lock()), ran(), by_ticket(lock(), done(TICKET, 2)), answered("second", result="1")],
     ),
     "a duplicate gets the large answer that is kept": Rule(
         "P3 broken: got {",
@@ -318,6 +359,21 @@ REASONS = {
         given_up("OwnerCrashed", ran()),
         given_up("OwnerCrashed", ran(), onCrash="quarantine"),
     ),
+    "work elsewhere that takes too long is an operator's case for who asked for that": Rule(
+        "P5 broken: though it may be started again",
+        given_up("PendingTimedOut", ran(), pendingSince="then"),
+        given_up("PendingTimedOut", ran(), pendingSince="then", onCrash="quarantine"),
+    ),
+    "an operator is told of work elsewhere": Rule(
+        "P5 broken: since then pending",
+        given_up("OwnerCrashed", ran(), pendingSince="then", onCrash="quarantine"),
+        given_up("PendingTimedOut", ran(), pendingSince="then", onCrash="quarantine"),
+    ),
+    "an operator is told of no work elsewhere where there is none": Rule(
+        "P5 broken: since None pending",
+        given_up("PendingTimedOut", ran(), onCrash="quarantine"),
+        given_up("OwnerCrashed", ran(), onCrash="quarantine"),
+    ),
     "what was released is started again": Rule(
         "P5 broken: though it may be started again",
         given_up("OwnerCrashed", ran(), onCrash="quarantine", leaseExpiresAt=0),
@@ -328,6 +384,14 @@ REASONS = {
 LOST = "P5 lost: left nothing"
 ENDS = {
     "a lock comes to an end": Rule("P5 stuck: is in progress", [change(None, lock()), ran()], done_by(FIRST)),
+    "what goes on elsewhere has its time": Rule(
+        "P5 stuck: is in progress",
+        waiting(pendingSince="then", leaseExpiresAt=999),
+        waiting(pendingSince="then", leaseExpiresAt=1000),
+    ),
+    "only what goes on elsewhere has time": Rule(
+        "P5 stuck: is in progress", waiting(leaseExpiresAt=1000), waiting(pendingSince="then", leaseExpiresAt=1000)
+    ),
     "an execution comes to an end": Rule(
         "P5 stuck: runs in ('WaitForOwner',)",
         done_by(FIRST, ran(SECOND, status="RUNNING", states=("WaitForOwner",))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from promises.story import (
     FAST,
+    TICKET,
     Happened,
     Item,
     Rule,
@@ -51,6 +52,9 @@ MAY_BE = {
     "a failure after large steps": failed(steps={"x" * MOST_INLINE_BYTES: 1}),
     "what an operator released before any attempt": failed("operator-1", attempts=0),
     "a quarantine": quarantined(),
+    "a lock of what goes on elsewhere": lock(pendingSince="then"),
+    "a quarantine of what went on elsewhere": quarantined(pendingSince="then"),
+    "what a ticket ended before any attempt of this retry": done(TICKET, 2, attempts=0),
 }
 
 BROKEN = {
@@ -71,6 +75,9 @@ BROKEN = {
     "a lock has one request": ("P5 broken: not exactly one request", {**large(lock()), **lock()}),
     "a request is where requests are kept": ("P5 broken: a request where none is", large(lock(), "results/one")),
     "a run in the fast lane is an owner by itself": ("P5 broken: two runs", lock(fast("first"))),
+    "a ticket owns what has ended": ("P5 broken: a ticket that works", lock(TICKET)),
+    "what is completed waits for nothing": ("P5 broken: has ['pendingSince']", done(pendingSince="then")),
+    "what failed waits for nothing": ("P5 broken: has ['pendingSince']", failed(pendingSince="then")),
     "a large answer is there": ("P3 lost: its result is not", done(resultRef=ref("results/two"))),
     "a large answer has its bytes": ("P3 lost: its result is not", done(resultRef={**ONE, "sha256": "0"})),
     "a large answer has its length": ("P3 lost: its result is not", done(resultRef={**ONE, "bytes": 2})),

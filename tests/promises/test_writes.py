@@ -15,10 +15,12 @@ from promises.story import (
     RUN_AGAIN,
     SECOND,
     SENT,
+    TICKET,
     Happened,
     Rule,
     by_nobody,
     by_operator,
+    by_ticket,
     change,
     done,
     error,
@@ -72,6 +74,11 @@ def opened_for(tenant: str) -> list[Happened]:
     return [change(None, lock(request=kept)), ran(given=without(REQUEST, "tenant"))]
 
 
+def kept_open(by: str = FIRST, state: str = "KeepOpen") -> Write:
+    """The first owner's operation goes on elsewhere."""
+    return change(lock(), lock(pendingSince="then", leaseExpiresAt=2000), by, state)
+
+
 def by_function(old: Any, new: Any, owner: str = FIRST, fence: int = 1) -> Write:
     return change(old, new, owner, kind="function", fence=fence)
 
@@ -111,7 +118,58 @@ RULES = {
         change(lock(FAST), lock(RUN_AGAIN, 2), RUN_AGAIN, owner_is="RUNNING"),
         change(lock(FAST), lock(FAST, 2), FAST, owner_is="RUNNING"),
     ),
+    "who works elsewhere does nothing here": Rule(
+        "P1 twice: from an owner that is RUNNING",
+        taken(lock(FAST), owner_is="RUNNING"),
+        taken(lock(FAST, pendingSince="then"), owner_is="RUNNING"),
+    ),
+    "what goes on elsewhere has its time": Rule(
+        "P1 twice: its lease not over",
+        taken(lock(pendingSince="then", leaseExpiresAt=1000)),
+        taken(lock(pendingSince="then", leaseExpiresAt=999)),
+    ),
+    "a new owner works here": Rule(
+        "P1 twice: pending, though",
+        taken(lock(pendingSince="then"), lock(SECOND, 2, pendingSince="then")),
+        [kept_open(), taken(lock(pendingSince="then"))],
+    ),
+    "what an operator starts again is not pending": Rule(
+        "P1 twice: pending, though",
+        by_operator(lock(), lock("operator-1", 2, leaseExpiresAt=0, attempts=0, pendingSince="then")),
+        by_operator(lock(pendingSince="then"), lock("operator-1", 2, leaseExpiresAt=0, attempts=0)),
+    ),
+    "a ticket takes the next fence": Rule(
+        "P1 broken: fence 1 became 1", by_ticket(lock(), done(TICKET)), by_ticket(lock(), done(TICKET, 2))
+    ),
     # P2
+    "a ticket is good until its operation begins anew": Rule(
+        "P2 twice: its tickets are void", taken(new=lock(SECOND, 2, acquiredAt="now")), tried_again(acquiredAt="now")
+    ),
+    "only who acquires a free lock makes new tickets": Rule(
+        "P2 twice: its tickets are void",
+        change(lock(), lock(SECOND, 2, acquiredAt="now"), state="AcquireLock"),
+        change(done(expiresAt=999), lock(SECOND, 2, acquiredAt="now"), state="AcquireLock"),
+    ),
+    "new tickets are made in one state": Rule(
+        "P2 twice: its tickets are void",
+        change(done(expiresAt=999), lock(SECOND, 2, acquiredAt="now"), state="TakeNextFence"),
+        change(done(expiresAt=999), lock(SECOND, 2, acquiredAt="now"), state="AcquireLock"),
+    ),
+    "nobody unknown makes new tickets": Rule(
+        "P2 twice: its tickets are void",
+        by_nobody(done(expiresAt=999), lock(SECOND, 2, acquiredAt="now")),
+        by_nobody(done(expiresAt=999), lock(SECOND, 2)),
+    ),
+    "a ticket ends what is quarantined, too": Rule(
+        "P2 twice: left its quarantine",
+        change(quarantined(), failed(SECOND, 2), SECOND),
+        by_ticket(quarantined(), failed(TICKET, 2)),
+    ),
+    "a ticket forgets no step of what failed": Rule(
+        "P2 twice: a finished step was forgotten",
+        by_ticket(lock(steps=STEPS), failed(TICKET, 2)),
+        by_ticket(lock(steps=STEPS), failed(TICKET, 2, steps=STEPS)),
+    ),
     "a quarantine is left to the operator": Rule(
         "P2 twice: left its quarantine",
         change(quarantined(), quarantined(finishedAt="later")),
@@ -255,7 +313,66 @@ RULES = {
         change(done(), forgotten(fence=1), kind="operator"),
         change(done(), forgotten(), kind="operator"),
     ),
+    "a ticket ends its own try": Rule(
+        "P3 broken: another try's ticket",
+        by_ticket(lock(), done(TICKET, 2), "before f acme#charge-payment#key-1"),
+        by_ticket(lock(leaseExpiresAt=2000), done(TICKET, 2)),
+    ),
+    "a ticket ends nothing that has ended": Rule(
+        "P3 broken: changed after it was COMPLETED",
+        by_ticket(done(), failed(TICKET, 2)),
+        by_ticket(lock(), failed(TICKET, 2)),
+    ),
     # P4
+    "a ticket can be brought by anybody": Rule(
+        "P1 twice: its lease not over",
+        by_nobody(lock(leaseExpiresAt=2000), done(SECOND, 2)),
+        by_nobody(lock(leaseExpiresAt=2000), done(TICKET, 2)),
+    ),
+    "a ticket can be brought by a function": Rule(
+        "P4 broken: a function without the lock",
+        by_function(lock(), done(SECOND, 2)),
+        by_function(lock(), done(TICKET, 2)),
+    ),
+    "a ticket is not brought by an execution": Rule(
+        "P4 broken: in  changed ['attempts', 'expiresAt'",
+        change(lock(), done(TICKET, 2), SECOND),
+        by_nobody(lock(), done(TICKET, 2)),
+    ),
+    **{
+        f"work elsewhere makes a lease longer, {told}": Rule(
+            "P4 broken: work elsewhere changed ['leaseExpiresAt'] of 900",
+            says(lock(), lock(leaseExpiresAt=899)),
+            says(lock(), lock(leaseExpiresAt=901)),
+        )
+        for told, says in (("by its ticket", by_ticket), ("by a function", by_function), ("whoever says so", by_nobody))
+    },
+    "an execution makes no other's lease longer": Rule(
+        "P4 broken: in  changed ['leaseExpiresAt']",
+        change(lock(), lock(leaseExpiresAt=901), SECOND),
+        change(lock(), lock(leaseExpiresAt=899), FIRST),
+    ),
+    "work elsewhere revives no lock that was released": Rule(
+        "P4 broken: work elsewhere changed ['leaseExpiresAt'] of 0",
+        by_ticket(lock(leaseExpiresAt=0), lock(leaseExpiresAt=2000)),
+        by_ticket(lock(leaseExpiresAt=1), lock(leaseExpiresAt=2000)),
+    ),
+    "work elsewhere revives nothing that is quarantined": Rule(
+        "P4 broken: work elsewhere changed ['leaseExpiresAt']",
+        by_ticket(quarantined(), quarantined(leaseExpiresAt=2000)),
+        by_ticket(lock(), lock(leaseExpiresAt=2000)),
+    ),
+    "work elsewhere changes nothing but the lease": Rule(
+        "P4 broken: work elsewhere changed ['error', 'leaseExpiresAt']",
+        by_ticket(lock(), lock(leaseExpiresAt=2000, error=error("Error"))),
+        by_ticket(lock(), lock(leaseExpiresAt=2000)),
+    ),
+    "only the owner says that its work goes on elsewhere": Rule(
+        "P4 broken: says for its owner that it is pending", kept_open(SECOND), kept_open()
+    ),
+    "that work goes on elsewhere is said in one state": Rule(
+        "P4 broken: says for its owner that it is pending", kept_open(state="Finalize"), kept_open()
+    ),
     "a function writes under its own fence": Rule(
         "P4 broken: a function without the lock",
         by_function(lock(fence=2), lock(fence=2, steps=STEPS), fence=1),
@@ -325,6 +442,11 @@ RULES = {
         for name, value in (("result", "1"), ("resultRef", ref("results/one")), ("steps", STEPS))
     },
     # P6
+    "a ticket is for one payload": Rule(
+        "P6 broken: the payload changed",
+        by_ticket(lock(), done(TICKET, 2, fingerprint="g")),
+        by_ticket(lock(), done(TICKET, 2)),
+    ),
     "a lock is for one payload": Rule(
         "P6 broken: the payload changed",
         change(lock(), lock(fence=2, fingerprint="g")),
