@@ -11,6 +11,7 @@ import pytest
 from http_client import Client, Response
 from latches import Latches
 from scenario import BUSINESS, cause, charge, dead, rows
+from tickets import end_by_ticket
 
 from oncekit.local import LocalCloud
 from oncekit.local.faults import answer_lost, fails
@@ -138,6 +139,43 @@ def test_where_the_answer_will_be_is_told_for_any_key_and_is_found_there(
     assert asked.headers["once-id"] == shown
     assert unquote(shown) == f"default#scripted#{key}"
     assert not set(shown) & set(" +\"'")
+
+
+@pytest.mark.parametrize("prefer", ["", "respond-async"])
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        ({"status": "COMPLETED", "result": '{"a":1}'}, 200),
+        ({"status": "FAILED", "error": {"name": "PermanentError", "message": "no", "status": 409}}, 409),
+    ],
+)
+def test_what_waits_for_work_elsewhere_is_in_progress_until_that_ends_it(
+    cloud: LocalCloud, client: Client, latches: Latches, prefer: str, end: dict[str, Any], status: int
+) -> None:
+    payload, id = script({"pending": 7200}), "default#scripted#k"
+    first = client.post("scripted", "k", payload, Prefer=prefer)
+    cloud.settle()
+    assert (cloud.record(id) or {})["pendingSince"]
+    duplicate, waited, looked_up = (
+        client.post("scripted", "k", payload),
+        client.post("scripted", "k", payload, Prefer="wait=3"),
+        client.get("scripted", "k"),
+    )
+    for each, location in ((first, "scripted/k"), (duplicate, "scripted/k"), (waited, "scripted/k"), (looked_up, None)):
+        assert (each.status, each.headers.get("location")) == (202, location), each
+        assert json.loads(each.body) == {"status": "IN_PROGRESS", "id": id}
+    rejected = client.post("scripted", "k", payload, Once_On_Conflict="reject")
+    assert says(rejected, 409, "in-progress")["id"] == id
+    assert end_by_ticket(cloud, id, **end)
+    again, looked_up = client.post("scripted", "k", payload), client.get("scripted", "k")
+    assert (again.status, looked_up.status, again.body) == (status, status, looked_up.body)
+    if status == 200:
+        assert again.body == b'{"a":1}'
+
+
+def test_what_waits_for_work_elsewhere_is_not_asked_for_every_two_seconds(client: Client, latches: Latches) -> None:
+    client.post("scripted", "k", script({"pending": 7200}))
+    assert client.get("scripted", "k").headers["retry-after"] == "30"
 
 
 # ---- what is refused ----

@@ -16,7 +16,10 @@ def handler(event: dict[str, Any], _context: object) -> Any:
     with (LATCHES / "starts").open("a") as log:
         log.write(f"{event['lock']['id']} {event['attempt']}\n")
     script = event["payload"]["script"]
-    return perform(script[min(event["attempt"], len(script)) - 1])
+    step = script[min(event["attempt"], len(script)) - 1]
+    if "pending" in step:
+        return {"replyToken": event["replyToken"], "oncePending": step["pending"]}
+    return perform(step)
 
 
 def perform(step: dict[str, Any]) -> Any:
