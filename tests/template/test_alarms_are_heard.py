@@ -19,7 +19,7 @@ from scenario import BUSINESS, charge, dies, id_of
 from template_parts import PARTS, TEMPLATE, all_resources, was_added, written_with
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.engine.service_calls import Interceptor
+from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import before
 from oncekit.local.lanes import FAST, FULL, Lane
 from oncekit.local.template import parse
@@ -353,6 +353,44 @@ def test_an_alarm_that_rings_or_ends_tells_whoever_subscribed(given: dict[str, s
     told = [each.properties for each in made.values() if each.type == "AWS::SNS::Subscription"]
     address = given.get("AlarmEmail")
     assert told == ([{"TopicArn": topic.ref, "Protocol": "email", "Endpoint": address}] if address else [])
+
+
+# ---- what is done elsewhere ----
+
+
+def as_it_waits(cloud: LocalCloud, record: Mapping[str, Any]) -> Happens:
+    """Many records as this one is now, and sweeps that do not get them on."""
+    shard, left = record["openShard"].partition("#")[0], record["leaseExpiresAt"] - int(cloud.clock.now())
+    return swept({range(HOURS): {shard: left}})
+
+
+@pytest.mark.parametrize("lane", MACHINES)
+def test_an_operation_that_waits_for_work_elsewhere_rings_nothing_until_it_has_run_out(
+    cloud: LocalCloud, lane: Lane
+) -> None:
+    def pending(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state != BUSINESS:
+            return proceed()
+        event = json.loads(call.parameters["Payload"])
+        said = {"replyToken": event["replyToken"], "oncePending": 90 * 86_400}
+        return {"StatusCode": 200, "Payload": BytesIO(json.dumps(said).encode())}
+
+    with cloud.intercept(pending):
+        ended = cloud.run(charge(), lane=lane)
+    record = cloud.record(id_of(charge())) or {}
+    assert ended.status == "SUCCEEDED" and record["pendingSince"], "no alarm looks at what succeeds"
+    assert ringing(as_it_waits(cloud, record)) == set()
+    cloud.clock.advance(90 * 86_400 - 10)  # type: ignore[attr-defined]
+    assert ringing(as_it_waits(cloud, record)) == set()
+    cloud.clock.advance(20)  # type: ignore[attr-defined]
+    assert ringing(as_it_waits(cloud, record)) == {"OverdueOperationsAlarm"}
+
+
+def ringing(happens: Happens) -> set[str]:
+    """The alarms that ring on a day, but for those on what happens elsewhere, of which it says nothing."""
+    day = Day(stack_with())
+    happens(day)
+    return {name for name, _ in day.all(ALARM) if day.rings(name, HOURS)}
 
 
 # ---- what rolls a deployment back ----
