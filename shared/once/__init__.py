@@ -6,6 +6,8 @@ from once import Request, operation
 def handler(request: Request) -> JSON: ...
 """
 
+from typing import TYPE_CHECKING
+
 from once.errors import (
     ConditionFailed,
     InvalidEventError,
@@ -17,12 +19,16 @@ from once.errors import (
     Refusal,
     StepConflictError,
     StepMismatchError,
+    TicketError,
     WriteInDoubtError,
 )
 from once.lock import Lock
 from once.operation import operation
 from once.request import Request
-from once.result import JSON
+from once.result import JSON, Pending
+
+if TYPE_CHECKING:
+    from once.ticket_writes import TicketState, complete, extend, fail
 
 __all__ = [
     "JSON",
@@ -33,11 +39,26 @@ __all__ = [
     "LockLostError",
     "NeedsAttention",
     "OnceError",
+    "Pending",
     "PermanentError",
     "Refusal",
     "Request",
     "StepConflictError",
     "StepMismatchError",
+    "TicketError",
+    "TicketState",
     "WriteInDoubtError",
+    "complete",
+    "extend",
+    "fail",
     "operation",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What ends a pending operation needs clients, which most functions do without: it is imported on first use."""
+    if name not in ("TicketState", "complete", "extend", "fail"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from once import ticket_writes
+
+    return getattr(ticket_writes, name)

@@ -9,6 +9,7 @@
     ├── ConditionFailed         a condition of the function's own writes did not hold; nothing was written
     ├── StepConflictError       other writers kept changing a step's items; nothing was written
     ├── WriteInDoubtError       put_once or apply_once was refused, but an earlier call may still be applied
+    ├── TicketError             the ticket is of no try that there is: nothing was written
     └── InvalidEventError       the event did not come from the state machine: business logic was not started
 
 The owner is the execution that holds the lock. Business logic raises PermanentError, NeedsAttention and LockLostError,
@@ -97,6 +98,13 @@ class WriteInDoubtError(OnceError):
 
     A step can make sure that such a call is never applied; a single write has no record to do that. Another attempt
     follows.
+    """
+
+
+class TicketError(OnceError):
+    """The try that this ticket is of is over, was released, or never was: there is nothing to end. Nothing was written.
+
+    A failed operation that is tried again, and one that was released and comes again, have another ticket.
     """
 
 

@@ -14,3 +14,5 @@ class Lock:
     fence: int
     lease_expires_at: int
     """Until when other executions treat the owner as alive without looking it up; epoch seconds."""
+    ticket: str
+    """`acquiredAt fingerprint id`: of this try, the same in all its attempts. `Request.ticket` is what is passed on."""

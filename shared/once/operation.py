@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 from once.errors import as_caught
 from once.request import Request
-from once.result import JSON, Envelope, envelope, reference, serialise
+from once.result import JSON, Envelope, Pending, envelope, pending_envelope, reference, serialise
 from once.result_store import ResultStore
 from once.telemetry import observed
 from once.validation import PayloadSchema
 
-BusinessLogic: TypeAlias = Callable[[Request], JSON]
+BusinessLogic: TypeAlias = "Callable[[Request], JSON | Pending]"
 Handler: TypeAlias = Callable[..., Envelope]
 
 
@@ -20,7 +20,8 @@ def operation(*, schema: Path | None = None) -> Callable[[BusinessLogic], Handle
     """Turns `logic(request) -> JSON` into a Lambda handler `(event, context)`.
 
     The handler reads the event, checks the payload against the schema (a file with JSON Schema, draft-07), runs the
-    logic, and returns its result as exact text, or, if it is large, a reference to it in the response bucket.
+    logic, and returns its result as exact text, or, if it is large, a reference to it in the response bucket. Logic
+    whose work goes on elsewhere returns `request.pending(seconds)` instead.
     The errors that it raises have the class names that the state machine catches. `handler.__wrapped__` is the plain
     function.
     """
@@ -35,7 +36,11 @@ def operation(*, schema: Path | None = None) -> Callable[[BusinessLogic], Handle
                 try:
                     if payload_schema:
                         payload_schema.check(request.payload)
-                    text = serialise(logic(request))
+                    result = logic(request)
+                    if isinstance(result, Pending):
+                        observation.pending()
+                        return pending_envelope(result, request.reply_token)
+                    text = serialise(result)
                     reply = envelope(text, request.reply_token) or _offloaded(request, text)
                 except Exception as error:
                     caught = as_caught(error)

@@ -11,9 +11,10 @@ from once.lock import Lock
 
 if TYPE_CHECKING:
     from once.conditions import ConditionBase
-    from once.result import JSON
+    from once.result import JSON, Pending
     from once.step import Item, Step
     from once.step_log import StepLog
+    from once.ticket import Ticket
 
 T = TypeVar("T")
 _KINDS: dict[type, str] = {str: "a string", dict: "an object", int: "a whole number"}
@@ -144,6 +145,41 @@ class Request:
         self._memory.applied.append(update_of)
         return applied
 
+    @property
+    def ticket(self) -> str:
+        """What whoever does the work elsewhere passes to `complete`, `fail` and `extend`: letters, digits, - and _.
+
+        The same in all attempts of a try; a failed operation that is tried again has another one. It has the key of the
+        request, readable, and is no secret: who knows the payload can compute it.
+        """
+        return str(self._ticket())
+
+    @property
+    def work_name(self) -> str:
+        """A name for the work elsewhere, by which a later attempt finds it: 64 hex digits, the same in all of a try.
+
+        For instance of an execution of Step Functions: to start it a second time is then refused.
+        """
+        return self._ticket().work_name
+
+    def pending(self, seconds: int) -> "Pending":
+        """For business logic to return: the work goes on elsewhere, and should have ended in this number of seconds.
+
+        Until then nobody works on the operation or starts it again, and duplicates are told that it is in progress. It
+        ends by its ticket. If it does not in time, `onCrash` decides between another attempt and quarantine; the ticket
+        ends it even then. A whole number, at most 90 days, and 150 days after the try began: raises InvalidWriteError.
+        """
+        from once.result import Pending
+
+        # No attempt lasts longer than its lease.
+        self._ticket().until(seconds, self.lock.lease_expires_at)
+        return Pending(seconds)
+
+    def _ticket(self) -> "Ticket":
+        from once.ticket import Ticket
+
+        return Ticket(self.lock.table, self.response_bucket, self.retention_days, self.lock.ticket)
+
     @classmethod
     def from_event(cls, event: object) -> "Request":
         """Reads the event that the state machine sends. Raises InvalidEventError that names the field."""
@@ -164,6 +200,7 @@ class Request:
                 owner=_field(lock, "owner", str, inside="lock."),
                 fence=_field(lock, "fence", int, inside="lock."),
                 lease_expires_at=_field(lock, "leaseExpiresAt", int, inside="lock."),
+                ticket=_field(lock, "ticket", str, inside="lock."),
             ),
             retention_days=_field(event, "retentionDays", int),
             response_bucket=_field(event, "responseBucket", str),

@@ -7,16 +7,25 @@ function that returns text of its sender cannot imitate one.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from once.errors import NeedsAttention
 from once.result_store import ResultRef
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
-Envelope: TypeAlias = dict[str, str | ResultRef]
+Envelope: TypeAlias = dict[str, str | int | ResultRef]
 
 INLINE_LIMIT: Final = 200_000
 """Bytes of an envelope: well below the 256 KiB above which Step Functions refuses an answer, after the work is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """In place of a result: the work goes on elsewhere. Made by `Request.pending`."""
+
+    seconds: int
+    """Until when it should have ended, from now on."""
 
 
 def serialise(result: JSON) -> str:
@@ -53,6 +62,11 @@ def envelope(text: str, token: str) -> Envelope | None:
 def reference(ref: ResultRef, token: str) -> Envelope:
     """The envelope of a result that is in the response bucket."""
     return {"onceResultRef": ref, "replyToken": token}
+
+
+def pending_envelope(pending: Pending, token: str) -> Envelope:
+    """The envelope of an operation that a ticket will end."""
+    return {"oncePending": pending.seconds, "replyToken": token}
 
 
 def _fault(value: object, pointer: str = "", depth: int = 0) -> str | None:

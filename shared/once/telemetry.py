@@ -1,10 +1,11 @@
 """What the log says about an attempt: one line, with whom it was for and how it ended, never its payload or result.
 
 CloudWatch takes metrics out of the same line (embedded metric format): by stack and service (the operation), one of
-`Executed`, `PermanentError`, `NeedsAttention`, `LockLostError`, `OtherError` (count 1), `Duration` (ms), `ResultBytes`.
-Beside them it has disposition, id, execution (the end of the owner's ARN), attempt, fence and function_request_id;
-after a failure also level, message, error_name and, unless the state machine knows the error, exception. It is printed
-whatever the log level is, because dashboards show the metrics. It is short, because each byte is paid for.
+`Executed`, `Pending`, `PermanentError`, `NeedsAttention`, `LockLostError`, `OtherError` (count 1), `Duration` (ms),
+`ResultBytes`. Beside them it has disposition, id, execution (the end of the owner's ARN), attempt, fence and
+function_request_id; after a failure also level, message, error_name and, unless the state machine knows the error,
+exception. It is printed whatever the log level is, because dashboards show the metrics. It is short, because each byte
+is paid for.
 
 Business logic that logs with Powertools' `Logger()` gets the keys id, operation, tenant, execution, attempt, fence and
 function_request_id in every line.
@@ -41,6 +42,10 @@ class Observation:
         """Business logic succeeded, and its result is ready to be returned."""
         more: dict[str, JSON] = {"offloaded": True} if offloaded else {}
         self._tell("EXECUTED", {"Executed": 1, "ResultBytes": result_bytes}, more)
+
+    def pending(self) -> None:
+        """Business logic has started work elsewhere."""
+        self._tell("PENDING", {"Pending": 1}, {})
 
     def failed(self, error: Exception, caught: Exception) -> None:
         """Business logic raised `error`, which leaves the function as `caught`."""

@@ -48,6 +48,7 @@ def event() -> Callable[..., Event]:
                 "owner": OWNER,
                 "fence": fence,
                 "leaseExpiresAt": 1_795_255_200,
+                "ticket": f"2026-11-21T08:00:00.000Z {'f' * 64} acme#{operation}#{key}",
             },
         }
 

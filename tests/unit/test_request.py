@@ -27,6 +27,7 @@ def test_every_member_of_the_event_is_in_the_request(event: Callable[..., Event]
             owner="arn:aws:states:us-east-1:123456789012:execution:Operation:one",
             fence=3,
             lease_expires_at=1_795_255_200,
+            ticket=f"2026-11-21T08:00:00.000Z {'f' * 64} acme#greet#key-1",
         ),
         retention_days=30,
         response_bucket="responses",
@@ -55,7 +56,7 @@ def test_what_a_newer_state_machine_adds_is_left_alone(event: Callable[..., Even
 
 FIELDS = ["operation", "tenant", "idempotencyKey", "payload", "attempt", "lock"]
 FIELDS += ["retentionDays", "responseBucket", "replyToken"]
-FIELDS += [f"lock.{each}" for each in ("table", "id", "owner", "fence", "leaseExpiresAt")]
+FIELDS += [f"lock.{each}" for each in ("table", "id", "owner", "fence", "leaseExpiresAt", "ticket")]
 
 
 @pytest.mark.parametrize("field", FIELDS)
@@ -111,7 +112,7 @@ def test_two_calls_share_a_providers_key_only_if_they_are_the_same(
     one: tuple[str, str], other: tuple[str, str]
 ) -> None:
     def key(idempotency_key: str, name: str) -> str:
-        lock = Lock("table", f"acme#greet#{idempotency_key}", "owner", 1, 0)
+        lock = Lock("table", f"acme#greet#{idempotency_key}", "owner", 1, 0, "ticket")
         return Request("greet", "acme", idempotency_key, {}, 1, lock, 30, "responses", "token").provider_key(name)
 
     assert (key(*one) == key(*other)) == (one == other)

@@ -1,0 +1,216 @@
+"""What a ticket writes: the end of an operation whose work goes on elsewhere, or a longer lease for it.
+
+An end is written as the state machine writes it, but under the next fence and an owner of its own, `ticket:<nonce>`: so
+an attempt that is under way loses the lock, and finds this end. It holds whether the operation is pending or not: the
+work may be done before its function has returned, or after its time was up. The first end wins.
+
+A call can be repeated. botocore repeats it when an answer was lost; then the record has the nonce of this call.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from once.clients import client
+from once.errors import TicketError
+from once.result import JSON, json_text
+from once.result_store import ResultStore
+from once.ticket import DAY, Ticket
+
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+INLINE_BYTES: Final = 4096
+"""InlineLimitBytes of the state machine: a larger record would make each duplicate more expensive."""
+ERROR_BYTES: Final = 530
+"""Of an error's name and message together; as the state machine counts, 4 for what is not printable ASCII."""
+MESSAGE_CHARACTERS: Final = 500
+FAILED_AS: Final = "PermanentError"
+OF_THIS_TRY: Final = "fingerprint = :fingerprint AND acquiredAt = :since"
+
+OPEN: Final = ("IN_PROGRESS", "QUARANTINED")
+
+Answer: TypeAlias = "Callable[[int, str], tuple[str, AttributeValueTypeDef]]"
+"""The attribute of an end that is written under this fence and by this owner, and its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class TicketState:
+    """What the record says now, after a call with its ticket."""
+
+    status: str
+    """IN_PROGRESS, QUARANTINED, COMPLETED or FAILED."""
+    changed: bool
+    """Whether this call did it. False: it had ended before; for `extend`: the lease is as it was."""
+    lease_expires_at: int | None = None
+    """Until when an open operation is kept open; epoch seconds. 0: it will be started again. None: it has ended."""
+
+
+def complete(ticket: str, result: JSON) -> TicketState:
+    """Ends the operation with this result, which every duplicate gets from now on. The first end wins.
+
+    So a worker that is not sure may say it again, and is told what is there. It also ends an operation whose time was
+    up, which is started again or quarantined then. Raises TicketError when there is no such try any more, ValueError
+    for a result that is not JSON, and botocore's errors when DynamoDB or S3 cannot be reached: call it again.
+    """
+    of, text = Ticket.read(ticket), json_text(result)
+    return _end(of, "COMPLETED", lambda fence, owner: _answer(of, text, fence, owner))
+
+
+def fail(ticket: str, message: str, *, status: int | None = None) -> TicketState:
+    """Ends the operation as a PermanentError with this message and status does: every duplicate gets the error.
+
+    `message` is read by senders, at most 500 characters of it. `status` is what senders by HTTP get, 400 to 499;
+    without one, or with any other number, 422. Raises what `complete` raises.
+    """
+    error = _error(message, status)
+    return _end(Ticket.read(ticket), "FAILED", lambda fence, owner: ("error", error))
+
+
+def extend(ticket: str, seconds: int) -> TicketState:
+    """Keeps the operation open for this number of seconds from now on, at least: a heartbeat.
+
+    At most 90 days at a time, and 150 days after the try began. It never shortens: a lease that lasts longer stays, and
+    `changed` is False. Nor does it revive: of an operation that has ended, or is quarantined, the status is told.
+    Raises InvalidWriteError for another number, TicketError, and botocore's errors: call it again.
+    """
+    of, dynamodb = Ticket.read(ticket), client("dynamodb")
+    until = of.until(seconds, _read(of, dynamodb).at)
+    try:
+        dynamodb.update_item(
+            TableName=of.table,
+            Key={"id": {"S": of.id}},
+            # Not 0: that lock was released, and is started again.
+            ConditionExpression=f"#status = :inProgress AND {OF_THIS_TRY} "
+            "AND leaseExpiresAt > :zero AND leaseExpiresAt < :until",
+            UpdateExpression="SET leaseExpiresAt = :until",
+            ExpressionAttributeNames={"#status": "status"},
+            ExpressionAttributeValues={
+                ":inProgress": {"S": "IN_PROGRESS"},
+                ":fingerprint": {"S": of.fingerprint},
+                ":since": {"S": of.acquired_at},
+                ":zero": {"N": "0"},
+                ":until": {"N": str(until)},
+            },
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+    except dynamodb.exceptions.ConditionalCheckFailedException as error:
+        there = Seen.there(of, error)
+        # As it was asked for: the answer to the first send of this call was lost.
+        return TicketState(there.status, there.lease_expires_at == until, there.lease_expires_at)
+    return TicketState("IN_PROGRESS", changed=True, lease_expires_at=until)
+
+
+def _end(of: Ticket, status: str, answer: Answer) -> TicketState:
+    dynamodb = client("dynamodb")
+    owner = f"ticket:{uuid.uuid4().hex}"
+    seen = _read(of, dynamodb)
+    # Again only if an attempt has taken the next fence meanwhile; those are counted.
+    while seen.status in OPEN:
+        field, value = answer(seen.fence + 1, owner)
+        try:
+            dynamodb.update_item(
+                TableName=of.table,
+                Key={"id": {"S": of.id}},
+                ConditionExpression=f"#status IN (:inProgress, :quarantined) AND {OF_THIS_TRY} AND fence = :read",
+                UpdateExpression="SET #status = :ended, #owner = :me, fence = :next, #answer = :answer, "
+                "finishedAt = :at, expiresAt = :expiresAt "
+                "REMOVE leaseExpiresAt, openShard, pendingSince, #request, requestRef"
+                + (", #error, steps" if status == "COMPLETED" else ""),
+                ExpressionAttributeNames={
+                    "#status": "status",
+                    "#owner": "owner",
+                    "#answer": field,
+                    "#request": "request",
+                    **({"#error": "error"} if status == "COMPLETED" else {}),
+                },
+                ExpressionAttributeValues={
+                    ":inProgress": {"S": "IN_PROGRESS"},
+                    ":quarantined": {"S": "QUARANTINED"},
+                    ":fingerprint": {"S": of.fingerprint},
+                    ":since": {"S": of.acquired_at},
+                    ":read": {"N": str(seen.fence)},
+                    ":ended": {"S": status},
+                    ":me": {"S": owner},
+                    ":next": {"N": str(seen.fence + 1)},
+                    ":answer": value,
+                    # The end of that second, so that nobody who asked before it tries it again as an older failure.
+                    ":at": {"S": f"{datetime.fromtimestamp(seen.at, UTC):%Y-%m-%dT%H:%M:%S}.999Z"},
+                    ":expiresAt": {"N": str(seen.at + of.days * DAY)},
+                },
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except dynamodb.exceptions.ConditionalCheckFailedException as error:
+            seen = Seen.there(of, error)
+        else:
+            return TicketState(status, changed=True)
+    return TicketState(seen.status, changed=seen.owner == owner)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the record said of this try, and when."""
+
+    status: str
+    owner: str
+    fence: int
+    lease_expires_at: int | None
+    at: int
+    """By the clock of DynamoDB, which is nearer to the state machine's than that of any worker; epoch seconds."""
+
+    @classmethod
+    def of(cls, ticket: Ticket, answer: Mapping[str, Any]) -> "Seen":
+        """Raises TicketError for the record of another try, and for none."""
+        at = int(parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"]).timestamp())
+        record: Mapping[str, Any] = answer.get("Item", {})
+        numbers = {name: int(value["N"]) for name, value in record.items() if "N" in value}
+        of_try = {"fingerprint": {"S": ticket.fingerprint}, "acquiredAt": {"S": ticket.acquired_at}}
+        if not of_try.items() <= record.items() or numbers.get("expiresAt", at) < at:
+            raise TicketError(
+                f"{ticket.id}: the try that began at {ticket.acquired_at} is over, was released by an operator, or "
+                "never was; nothing was written"
+            )
+        return cls(record["status"]["S"], record["owner"]["S"], numbers["fence"], numbers.get("leaseExpiresAt"), at)
+
+    @classmethod
+    def there(cls, ticket: Ticket, error: "ClientError") -> "Seen":
+        """As it was when a write was refused."""
+        return cls.of(ticket, cast("Mapping[str, Any]", error.response))
+
+
+def _read(of: Ticket, dynamodb: "DynamoDBClient") -> Seen:
+    answer = dynamodb.get_item(TableName=of.table, Key={"id": {"S": of.id}}, ConsistentRead=True)
+    return Seen.of(of, answer)
+
+
+def _answer(of: Ticket, text: str, fence: int, owner: str) -> "tuple[str, AttributeValueTypeDef]":
+    """The result as the state machine keeps it: in the record if it is small, else in the response bucket."""
+    key = of.id.split("#", 2)[2]
+    if len(text) + 4 * len(key) + 1200 <= INLINE_BYTES:
+        return "result", {"S": text}
+    ref = ResultStore.deployed(of.bucket, of.days).put(id=of.id, fence=fence, owner=owner, text=text)
+    texts: dict[str, AttributeValueTypeDef] = {
+        "bucket": {"S": ref["bucket"]},
+        "key": {"S": ref["key"]},
+        "sha256": {"S": ref["sha256"]},
+    }
+    return "resultRef", {"M": {**texts, "bytes": {"N": str(ref["bytes"])}}}
+
+
+def _error(message: str, status: int | None) -> "AttributeValueTypeDef":
+    room = ERROR_BYTES - len(FAILED_AS)
+    short = ""
+    for each in message.encode("utf-8", "replace").decode()[:MESSAGE_CHARACTERS]:
+        room -= 1 if " " <= each <= "~" else 4 if each <= "\uffff" else 8
+        if room < 0:
+            break
+        short += each
+    error: dict[str, AttributeValueTypeDef] = {"name": {"S": FAILED_AS}, "message": {"S": short}}
+    if status is not None and 400 <= status <= 499:
+        error["status"] = {"N": str(status)}
+    return {"M": error}
