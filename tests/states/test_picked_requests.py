@@ -167,6 +167,12 @@ def test_what_stands_beside_once_is_there(state: States) -> None:
     )
 
 
+def test_half_of_a_character_matters_in_what_is_picked_only(state: States) -> None:
+    assert made(state, given({"id": "k", "order": {}, "note": "\ud800"}))["payload"] == {}
+    for came in ({"id": "k\ud800", "order": {}}, {"id": "k", "order": {"\udfff": 1}}):
+        assert "half of a surrogate pair" in refusal(state, given(came))
+
+
 def test_the_fast_lane_picks_and_refuses_alike(state: States, fast: States) -> None:
     good, no_key = given({"id": 7, "order": {}}), given({"id": None, "order": {}})
     for asked in (good, no_key, {**good, "x": 1}, given("no JSON"), given("text", "event")):
