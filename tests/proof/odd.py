@@ -35,6 +35,7 @@ POLICIES = {
     "onCrash": ("retry", "quarantine"),
     "onFailed": ("replay", "retry"),
 }
+ONCE = ("operation", "onCrash", "key", "payload")
 SPLICES = (
     *("{% $states.input %}", "{%", "${TableName}", "' & $uuid() & '", '" & $eval("1") & "', "$$.owner", "\\u0000"),
     *("#owner", ":me", "attribute_not_exists(id)", "__proto__", "../../requests/", "acme#event-echo#k", "%22", "%2F"),
@@ -97,6 +98,28 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
+def passed_on(draw: st.DrawFn, request: dict[str, Any]) -> Any:
+    """By a rule or a pipe: what came, which has a key and a payload somewhere, and beside it where they are."""
+    key = _mostly(draw, request.get("idempotencyKey"), values)
+    order = _mostly(draw, {"of": request.get("payload"), "id": key}, values)
+    came = _mostly(draw, {"id": key, "order": order, "source": "shop", "detail": order}, values)
+    paths = st.lists(st.one_of(st.sampled_from(("id", "order", "of", "detail")), names), max_size=3)
+    once = {
+        "operation": request.get("operation"),
+        "onCrash": request.get("onCrash", "retry"),
+        "key": _mostly(draw, draw(st.sampled_from((["id"], ["order", "id"]))), paths),
+        "payload": _mostly(draw, draw(st.sampled_from(([], ["order"], ["order", "of"]))), paths),
+    }
+    once |= _mostly(draw, {}, st.builds(lambda name, value: {name: value}, st.sampled_from(ONCE), values))
+    beside = _mostly(draw, {}, st.sampled_from(({"x": 1}, {"http": {}}, {"tenant": "acme"})))
+    return {draw(st.sampled_from(("event", "body"))): came, "once": once, **beside}
+
+
+def _mostly(draw: st.DrawFn, sane: Any, odd: st.SearchStrategy[Any]) -> Any:
+    return draw(odd) if draw(st.integers(0, 9)) == 7 else sane
+
+
+@st.composite
 def inputs(draw: st.DrawFn) -> Any:
     """The input of an execution: a request, mostly with one thing in it that is odd, alone or in an envelope."""
     request = draw(requests())
@@ -111,7 +134,10 @@ def inputs(draw: st.DrawFn) -> Any:
     )
     less = draw(st.one_of(st.none(), st.none(), st.sampled_from(FIELDS)))
     given = {name: value for name, value in {**request, **odd}.items() if name != less}
-    around = draw(st.integers(0, 11))
+    around = draw(st.integers(0, 16))
+    if around > 11:
+        passed = draw(passed_on(given))
+        return json.loads(json.dumps([passed] if around % 2 else passed))
     wrapped = {7: {"body": given}, 8: {"body": given, "x": 1}, 9: [given], 10: [given, given], 11: draw(values)}
     return json.loads(json.dumps(wrapped.get(around, given)))  # two halves that meet are one character
 
@@ -128,9 +154,38 @@ def opened(given: Any) -> Any:
     """The request in an execution's input; None where there is not just one."""
     if isinstance(given, list):
         given = given[0] if len(given) == 1 else None
+    if isinstance(given, dict) and "once" in given:
+        return picked(given, given["once"])
     if isinstance(given, dict) and "body" in given:
         return given["body"] if len(given) == 1 else None
     return given
+
+
+def picked(given: dict[str, Any], once: Any) -> Any:
+    """The request that is in what a rule or a pipe passed on; None where that has another form."""
+    kind = next(iter(given.keys() - {"once"}), "")
+    paths = [once.get("key"), once.get("payload")] if isinstance(once, dict) else [None]
+    is_formed = kind in ("event", "body") and len(given) == 2 and isinstance(once, dict) and once.keys() <= {*ONCE}
+    if not is_formed or not all(
+        isinstance(path, list) and all(isinstance(name, str) for name in path) for path in paths
+    ):
+        return None
+    came = given[kind]
+    if kind == "event" and not isinstance(came, dict):
+        return None
+    key, payload = (_at(path, came) for path in paths)
+    if isinstance(key, int | float) and not isinstance(key, bool) and abs(key) <= MOST and key == int(key):
+        key = str(int(key))
+    if kind == "event" and not paths[1]:
+        payload = {name: came[name] for name in ("source", "detail-type", "detail") if name in came}
+    constants = {name: once[name] for name in ("operation", "onCrash") if name in once}
+    return {**constants, "idempotencyKey": key, "payload": payload}
+
+
+def _at(path: list[str], value: Any) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def is_request(request: Any) -> bool:
