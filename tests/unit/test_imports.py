@@ -83,6 +83,15 @@ def test_a_small_result_needs_no_aws_client() -> None:
     assert "botocore.session" not in loaded("build_report", f"app.handler(json.loads({event!r}), None)")
 
 
+def test_what_goes_on_elsewhere_needs_no_aws_client() -> None:
+    then = """
+from once import Request, operation
+elsewhere = operation()(lambda request: request.pending(len(request.ticket)))
+"""
+    event = (ROOT / "events/functions/build-report.json").read_text(encoding="utf-8")
+    assert "botocore.session" not in loaded("build_report", f"{then}elsewhere(json.loads({event!r}))")
+
+
 # ---- circles ----
 
 INWARD = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from once import JSON, InvalidEventError, PermanentError, Request, operation
+from once import JSON, InvalidEventError, Pending, PermanentError, Request, operation
 from once.clients import client
 
 Event = dict[str, Any]
@@ -48,6 +48,18 @@ def test_a_small_result_comes_back_as_its_exact_text(event: Callable[..., Event]
         "onceResult": '{"greeting":"Hello, Zo\\u00eb","share":0.30000000000000004,"big":9223372036854775808}',
         "replyToken": "token",
     }
+
+
+def test_work_that_goes_on_elsewhere_is_told_in_place_of_a_result(
+    event: Callable[..., Event], capsys: pytest.CaptureFixture[str]
+) -> None:
+    @operation()
+    def handler(request: Request) -> JSON | Pending:
+        return request.pending(3600)
+
+    assert handler(event(), None) == {"oncePending": 3600, "replyToken": "token"}
+    told = json.loads(capsys.readouterr().out)
+    assert (told["disposition"], told["Pending"]) == ("PENDING", 1)
 
 
 def test_the_token_is_in_no_text_of_a_request(event: Callable[..., Event]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from once import InvalidEventError, Lock, Request
+from once import InvalidEventError, InvalidWriteError, Lock, Request
+from once.ticket import Ticket
 
 Event = dict[str, Any]
 
@@ -121,3 +123,41 @@ def test_two_calls_share_a_providers_key_only_if_they_are_the_same(
 def test_a_providers_key_needs_a_name(event: Callable[..., Event]) -> None:
     with pytest.raises(ValueError, match="name of the call"):
         Request.from_event(event()).provider_key("")
+
+
+# ---- work that goes on elsewhere ----
+
+
+@given(key=st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=256))
+def test_a_ticket_can_stand_in_a_link_whatever_the_key_is(key: str) -> None:
+    lock = Lock("table", f"acme#greet#{key}", "owner", 1, 0, f"2026-11-21T08:00:00.000Z {'f' * 64} acme#greet#{key}")
+    ticket = Request("greet", "acme", key, {}, 1, lock, 30, "responses", "token").ticket
+    assert re.fullmatch(r"[\w-]+", ticket, re.ASCII)
+    read = Ticket.read(ticket)
+    assert (read.table, read.bucket, read.days, read.of) == ("table", "responses", 30, lock.ticket)
+    assert (read.acquired_at, read.fingerprint, read.id) == ("2026-11-21T08:00:00.000Z", "f" * 64, lock.id)
+
+
+def test_work_elsewhere_has_one_name_in_all_attempts_of_a_try(event: Callable[..., Event]) -> None:
+    first, later = event(fence=1), event(fence=2) | {"retentionDays": 7, "responseBucket": "another"}
+    later["lock"]["owner"] += "-other"
+    name = Request.from_event(first).work_name
+    assert Request.from_event(later).work_name == name
+    assert re.fullmatch(r"[0-9a-f]{64}", name)
+    again = event()
+    again["lock"]["ticket"] = again["lock"]["ticket"].replace("08:00", "08:01")
+    assert Request.from_event(again).work_name != name
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 3600.0, True, "60", None, 90 * 86_400 + 1])
+def test_a_time_for_which_nothing_can_be_pending_is_refused(event: Callable[..., Event], seconds: Any) -> None:
+    with pytest.raises(InvalidWriteError, match="a whole number of seconds, 1 to 7776000"):
+        Request.from_event(event()).pending(seconds)
+
+
+def test_a_try_cannot_be_pending_for_ever(event: Callable[..., Event]) -> None:
+    old = event()
+    old["lock"]["leaseExpiresAt"] += 100 * 86_400
+    assert Request.from_event(old).pending(49 * 86_400).seconds == 49 * 86_400
+    with pytest.raises(InvalidWriteError, match="until 150 days after that"):
+        Request.from_event(old).pending(51 * 86_400)
