@@ -33,6 +33,7 @@ ADDED = (
     "probe",
     "ask-somebody",
     "made",
+    "goes-on",
 )
 """Operations to which many tests add a function: each that is not among them costs a deployment."""
 
