@@ -103,7 +103,7 @@ class Counter:
             return
         cost.express_starts += 1
         states = execution.states
-        logic = prices.LOGIC_MS * states.count("ExecuteBusinessLogic") + prices.WAIT_MS * states.count("BackOff")
+        logic = prices.LOGIC_MS * states.count("ExecuteBusinessLogic")
         ms = len(states) * prices.STATE_MS + self.calls[execution.arn] * prices.CALL_MS + logic
         cost.gigabyte_seconds += prices.express_gigabyte_seconds(ms)
         # The machine is not traced, but each function that it starts decides for itself.

@@ -13,10 +13,12 @@ from oncekit.bench.cost.counting import Cost, Counter
 from oncekit.local.engine.service_calls import Interceptor
 from oncekit.local.execution import Execution
 from oncekit.local.lanes import FAST, FULL, Lane
-from oncekit.local.once_cloud import LocalCloud
+from oncekit.local.once_cloud import PREFIX, LocalCloud
 
 OPERATION = "bench-work"
-_FUNCTION = Path(__file__).parents[1] / "functions" / "work"
+_FUNCTIONS = Path(__file__).parents[1] / "functions"
+_FUNCTION = _FUNCTIONS / "work"
+_ELSEWHERE = "bench-elsewhere"
 LANES = (FAST, FULL)
 
 
@@ -28,6 +30,12 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.cloud.add_function(OPERATION, _FUNCTION)
+        self.cloud.add_function(_ELSEWHERE, _FUNCTIONS / "elsewhere")
+
+    @property
+    def elsewhere(self) -> str:
+        """The name of the function that is at the end of work elsewhere."""
+        return f"{PREFIX}{_ELSEWHERE}"
 
     def run(self, lane: Lane, request: Any) -> Execution:
         return self.cloud.run(request, lane=lane)

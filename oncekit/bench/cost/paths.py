@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from oncekit.local.lanes import FAST, FULL, Lane
 SIZES = (("300-byte", 300), ("1 KB", 1024), ("20 KB", 20_000))
 LARGE_REQUEST_BYTES = 8_000
 HANDED_OVER = "new request of an operation in FullLaneOperations, 1 KB result"
+ELSEWHERE = "work elsewhere, which its ticket ends, 1 KB result"
 TAKES_OVER = "takes over an owner of the {} lane that died"
 LONGER_THAN_A_LEASE_S = 3600
 Costs = Mapping[tuple[str, str], Cost]
@@ -44,6 +46,7 @@ def _paths(bench: Bench, lane: Lane) -> Iterator[tuple[str, Cost]]:
     second_later = before(lambda: _advance(bench, 1), action="invoke")  # the full lane's next lease is surely another
     faults = fails("Lambda.Unknown", action="invoke"), second_later
     yield "second attempt succeeds", bench.measure(lane, work(f"{lane}-again"), *faults)
+    yield ELSEWHERE, _elsewhere(bench, lane)
     yield "fails for good", bench.measure(lane, work(f"{lane}-fails", 1))
     careful = {**work(f"{lane}-crash"), "onCrash": "quarantine"}
     yield "quarantined after a crash", bench.measure(lane, careful, fails("Lambda.Unknown", action="invoke"))
@@ -61,6 +64,30 @@ def _while_in_progress(bench: Bench, lane: Lane, request: Any) -> Cost:
     with bench.cloud.intercept(before(lambda: found.append(bench.measure(lane, request)), action="invoke")):
         bench.run(lane, request)
     return found[0]
+
+
+def _elsewhere(bench: Bench, lane: Lane) -> Cost:
+    """What a request takes whose work is done elsewhere, and the calls of the library when that is done."""
+    from once.ticket import Ticket
+
+    cloud, request = bench.cloud, work(f"{lane}-elsewhere", pending=LONGER_THAN_A_LEASE_S)
+    with bench.counting() as counter:
+        counter.add(bench.run(lane, request))
+        id = f"default#{OPERATION}#{request['idempotencyKey']}"
+        record, table = cloud.record(id) or {}, cloud.outputs["TableName"]
+        of = f"{record['acquiredAt']} {record['fingerprint']} {id}"
+        ticket = Ticket(table, cloud.outputs["ResponseBucketName"], int(cloud.parameters["RetentionDays"]), of)
+
+        def end() -> dict[str, Any]:
+            event = {"ticket": str(ticket), "bytes": 1024}
+            answer = cloud.functions.invoke(FunctionName=bench.elsewhere, Payload=json.dumps(event))
+            assert json.loads(answer["Payload"].read()) == "COMPLETED"
+            return {}
+
+        key = {"id": {"S": id}}
+        counter.dynamodb(table, key, "get_item", dict)
+        counter.dynamodb(table, key, "update_item", end)
+    return counter.cost
 
 
 def _takes_over(bench: Bench, owners_lane: Lane) -> Cost:

@@ -33,8 +33,6 @@ LOGIC_MS = 100
 """What business logic is taken to need."""
 STATE_MS, CALL_MS = 10, 10
 """What a state, and a call of a service beside it, are taken to need: assumed, and more than is usual."""
-WAIT_MS = 3000
-"""What a wait is taken to last: the mean of the first back-off, by default between 2 and 4 seconds."""
 
 EXPRESS_GIGABYTES = 64 / 1024
 """Memory is billed by started 64 MB: 50 MB, the definition and the data of an execution, which are far below 14 MB."""
