@@ -14,7 +14,7 @@ from scenario import BUSINESS, cause, charge, dead, rows
 from tickets import end_by_ticket
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import answer_lost, fails
+from oncekit.local.faults import answer_lost, fails, never_arrives
 
 CHARGE = charge()["payload"]
 FUNCTIONS = Path(__file__).parents[1] / "functions"
@@ -124,6 +124,17 @@ def test_a_duplicate_waits_as_its_sender_prefers_and_less_than_api_gateway_does(
     answer = client.post("charge-payment", "order-1", CHARGE, tenant="acme", Once_On_Conflict="wait")
     assert says(answer, 409, "in-progress") and cloud.clock.now() - began <= 27
     assert ended.status == "ABORTED"
+
+
+def test_a_first_request_that_fails_gets_the_answer_of_the_full_lane_if_that_is_quick(
+    cloud: LocalCloud, client: Client, latches: Latches
+) -> None:
+    answer = client.post("scripted", "k", script({"raise": "Weather"}, {"return": "done"}))
+    assert (answer.status, answer.body) == (200, b'"done"')
+    began = cloud.clock.now()
+    with cloud.intercept(never_arrives(state="HandOver", nth=0)):  # the sweep does it, later
+        slow = client.post("scripted", "slow", script({"raise": "Weather"}, {"return": 1}))
+    assert slow.status == 202 and 24 <= cloud.clock.now() - began <= 27
 
 
 @pytest.mark.parametrize("key", ["a b+c", "100%", "a/b?c#d", "x&y=z~*'", 'a"b\\c'])
