@@ -196,13 +196,14 @@ class VirtualClock:
     def quiet_until(self) -> float:
         """Until when nothing happens, for work that a timer set off: time is being moved, and nothing is on its way.
 
-        Until now where other work is being done, or where time is not moved by hand.
+        Until now where other work is being done, or where nothing moves time: neither a hand nor a sleeper.
         """
         with self._lock:
             if self._running - self._held - len(self._sleeps) > 1:  # the one that asks
                 return self._now
-            ends = (*(sleep.end for sleep in self._sleeps), *(timer.when for timer in self._timers[:1]))
-            return max(self._now, min((self._aim, *ends)))
+            ends = [sleep.end for sleep in self._sleeps]
+            aim = self._aim if self._aim > self._now else min(ends, default=self._now)
+            return max(self._now, min((aim, *ends, *(timer.when for timer in self._timers[:1]))))
 
     def _rest(self) -> None:
         with self._moved:

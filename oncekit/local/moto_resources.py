@@ -77,12 +77,13 @@ def count_items(table: str) -> int:
         return len(_models(_TABLE)[table])
 
 
-def has_item_with(table: str, attribute: str) -> bool:
-    """Whether an item of a DynamoDB table has an attribute: without a call, for there are many such looks."""
+def items_with(table: str, attribute: str) -> list[dict[str, Any]]:
+    """The items of a DynamoDB table that have an attribute: without a call, for there are many such looks."""
     from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 
     with DYNAMODB_LOCK:
-        return any(attribute in item.attrs for item in _models(_TABLE)[table].all_items())
+        found = [item for item in _models(_TABLE)[table].all_items() if attribute in item.attrs]
+        return [item.to_json()["Attributes"] for item in found]
 
 
 def items_of(table: str, besides: Container[str]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.lanes import FULL, MACHINES, Lane
-from oncekit.local.moto_resources import has_item_with, items_of
+from oncekit.local.moto_resources import items_of, items_with
 from oncekit.local.objects import keys_below
 from oncekit.local.resources import STACK
 from oncekit.operation_functions import LIVE, OperationFunctions
@@ -27,6 +27,8 @@ from oncekit.own_stack import own_stack
 
 OPEN = "openShard"
 """The attribute of a record that is open: it is what puts it into the index that a sweep reads."""
+PENDING = "pendingSince"
+"""The attribute of a record whose work goes on elsewhere."""
 PREFIX = f"{STACK}_op-"
 """Before an operation in the name of a function that `add_function` makes, as of the examples'."""
 
@@ -85,12 +87,15 @@ class LocalCloud(Cloud):
             self.redeploy({**self._parameters, "Operations": ",".join(named)})
 
     def _quiet_until(self, target: str) -> float:
-        """A sweep looks for open records, and for nothing else: without one, all sweeps find the same until then."""
+        """A sweep looks for open records, and for nothing else: without one, all sweeps find the same until then.
+
+        Of what is pending they find nothing either before its time is up; it may be months.
+        """
         own = self.once.outputs
-        is_sweep = target == own.get("RecoveryStateMachineArn")
-        if not is_sweep or not isinstance(self.clock, VirtualClock) or has_item_with(own["TableName"], OPEN):
+        if target != own.get("RecoveryStateMachineArn") or not isinstance(self.clock, VirtualClock):
             return super()._quiet_until(target)
-        return self.clock.quiet_until()
+        found = items_with(own["TableName"], OPEN)
+        return min([self.clock.quiet_until(), *(_lease_of(item) if PENDING in item else 0.0 for item in found)])
 
     @property
     def operations(self) -> OperationFunctions:
@@ -149,3 +154,7 @@ class LocalCloud(Cloud):
         bucket, store = self.once.outputs["ResponseBucketName"], self.client("s3")
         keys = keys_below(store, bucket, "rejected/")
         return [json.loads(store.get_object(Bucket=bucket, Key=key)["Body"].read()) for key in keys]
+
+
+def _lease_of(record: Mapping[str, Any]) -> float:
+    return float(record.get("leaseExpiresAt", {}).get("N", 0))

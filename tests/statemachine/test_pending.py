@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +288,22 @@ def test_a_time_that_is_none_is_quarantined_and_work_that_began_ends_it(
     assert "a whole number of seconds, 1 to 7776000 (90 days), not 0" in cause(ended)["message"]
     assert elsewhere.complete() == ("COMPLETED", True)
     assert result(cloud, run(cloud, request, lane)) == "done"
+
+
+def test_time_that_is_moved_far_leaves_out_sweeps_that_would_find_nothing_but_what_is_pending(
+    cloud: LocalCloud, elsewhere: Elsewhere
+) -> None:
+    request = asked({"pending": 40 * DAY})
+    sweeps = functools.partial(cloud.executions.of, cloud.outputs["RecoveryStateMachineArn"])
+    with cloud.delivering():
+        cloud.run(request)
+        began = record_of(cloud, request)["pendingSince"]
+        later(cloud, 39 * DAY)
+        assert len(sweeps()) < 3
+        later(cloud, 2 * DAY)
+    assert len(elsewhere.tickets) == 2
+    waited = datetime.fromisoformat(record_of(cloud, request)["pendingSince"]) - datetime.fromisoformat(began)
+    assert timedelta(days=40) <= waited < timedelta(days=40, minutes=3)
 
 
 # ---- the ticket of another try ----
