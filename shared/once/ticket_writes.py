@@ -7,6 +7,7 @@ work may be done before its function has returned, or after its time was up. The
 A call can be repeated. botocore repeats it when an answer was lost; then the record has the nonce of this call.
 """
 
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -161,12 +162,16 @@ class Seen:
     fence: int
     lease_expires_at: int | None
     at: int
-    """By the clock of DynamoDB, which is nearer to the state machine's than that of any worker; epoch seconds."""
+    """By the clock of DynamoDB, which is nearer to the state machine's than that of any worker; epoch seconds.
+
+    AWS's guide shows the header in its example of an answer; for a refused write it is unconfirmed.
+    """
 
     @classmethod
     def of(cls, ticket: Ticket, answer: Mapping[str, Any]) -> "Seen":
         """Raises TicketError for the record of another try, and for none."""
-        at = int(parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"]).timestamp())
+        told = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
+        at = int(parsedate_to_datetime(told).timestamp() if told else time.time())
         record: Mapping[str, Any] = answer.get("Item", {})
         numbers = {name: int(value["N"]) for name, value in record.items() if "N" in value}
         of_try = {"fingerprint": {"S": ticket.fingerprint}, "acquiredAt": {"S": ticket.acquired_at}}
