@@ -13,9 +13,11 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.proof.model import operators
 from oncekit.proof.model.cases import (
     ACQUIRE,
+    KEEP_OPEN,
     LONG,
     NEXT,
     OTHER,
+    PENDING,
     QUARANTINE,
     QUICK,
     RETRY,
@@ -53,10 +55,12 @@ def edit(state: str, old: str, new: str, machines: str = BOTH) -> tuple[Edit, ..
     return (Edit(machines, state, old, new),)
 
 
-MINE = "fence IN (:read, :next) AND leaseExpiresAt > :zero"
+NOT_PENDING = "attribute_not_exists(pendingSince)"
 TWO_RETRY = (RETRY, RETRY)
+OF_THIS_RECORD = "$not($contains($states.context.Execution.Name, $inName))"
+LATE_NEXT_FENCE = Case((PENDING,), "F", Budget(late=1, errors=1), NEXT)
 MUTANTS = {
-    # The first wording of the design differed from the second in these; each one lost a promise.
+    # The first wordings of the design differed from the last one in these; each one lost a promise.
     "my next fence needs the lease that I know": Mutant(
         Case((A,), "F", Budget(errors=1)),
         "P5: an operator is asked",
@@ -64,36 +68,14 @@ MUTANTS = {
             "TakeNextFence",
             "fence IN (:read, :next) AND",
             "((fence = :read AND leaseExpiresAt = :lease) OR fence = :next) AND",
+            "operation",
         ),
-    ),
-    "a late first send takes a lock that I have released": Mutant(
-        Case((A,), "X", Budget(late=1, losses=1, errors=1, hurry=1), NEXT),
-        "P4: an owner took a lock again",
-        edit(
-            "TakeNextFence",
-            MINE,
-            "(fence = :read OR (fence = :next AND leaseExpiresAt > :zero))",
-        ),
-    ),
-    "a late repeat takes a lock that I have released": Mutant(
-        Case((A,), "X", Budget(late=1, errors=2, hurry=1), NEXT),
-        "P4: an owner took a lock again",
-        edit(
-            "TakeNextFence",
-            MINE,
-            "(fence = :next OR (fence = :read AND leaseExpiresAt > :zero))",
-        ),
-    ),
-    "the permission to start again outlives the next start": Mutant(
-        Case((QUARANTINE,), "X", Budget(errors=1, hurry=1, crashes=1)),
-        "P2: business logic that must not run again",
-        edit("TakeNextFence", "leaseExpiresAt = :until", "leaseExpiresAt = if_not_exists(leaseExpiresAt, :until)"),
     ),
     "recovery tries a failure again": Mutant(
         Case((RETRY,), "F", Budget(errors=1)),
         "P[57]",
         (
-            Edit("operation", "ReadRecord", "$not($ran or $isRecovery)", "$not($ran)"),
+            Edit("operation", "ReadRecord", "$not($seen or $isRecovery)", "$not($seen)"),
             *edit("ReceiveRequest", "$lookup($r, 'payload') };", "$lookup($r, 'payload'), 'onFailed': $r.onFailed };"),
         ),
     ),
@@ -142,7 +124,7 @@ MUTANTS = {
     "what was handed over is acquired here, too": Mutant(
         Case((WAIT,), "X", Budget(losses=1)),
         "P7: a request that was handed over",
-        edit("ReadRecord", "$handedOver and (", "false and (", "fast"),
+        edit("ReadRecord", "$handedOver and $not($seen) ?", "false ?", "fast"),
     ),
     "who has seen the lock takes it after its release": Mutant(
         Case((A, WAIT), "FF", Budget(crashes=1, operators=1)),
@@ -152,12 +134,128 @@ MUTANTS = {
     "a recovery refuses what was accepted": Mutant(
         Case((A, OTHER), "FF", Budget(crashes=1, operators=1)),
         "P5: a request that was accepted",
-        edit("ExistingStatus", "($ran or $isRecovery)", "false", "operation"),
+        edit("ExistingStatus", "($isRecovery or $seen)", "$seen", "operation"),
     ),
     "what ran is handed over": Mutant(
         Case((A,), "X", Budget(losses=2, errors=1)),
         "P2: a request is handed over",
         edit("ReadRecord", "$seen or $handedOver", "$handedOver", "fast"),
+    ),
+    "a lock that I have released is mine": Mutant(
+        Case((WAIT,), "X", Budget(errors=1)),
+        "P5: an operator is asked",
+        edit("ReadRecord", " and $number($item.leaseExpiresAt.N) > 0", "", "fast")
+        + edit("ReadRecord", "$isMine and $not($handedOver)", "$isMine", "fast"),
+    ),
+    "what was released is handed over as a request of its own": Mutant(
+        Case((A,), "X", Budget(errors=1, operators=1)),
+        "P5: business logic was started after an operator",
+        edit("HandOver", "$released ?", "false ?", "fast"),
+        (
+            "order-0 arrives",
+            "order-0: ReadRecord",
+            "order-0: AcquireLock",
+            "TooManyRequests",
+            "order-0: ReleaseLock",
+            "once release",
+        ),
+    ),
+    "who has released a lock does so whatever became of it": Mutant(
+        QUICK["late release, given up"],
+        "P3: a record that was QUARANTINED",
+        edit("ReleaseLock", "#status = :inProgress AND", "(#status = :inProgress OR fence = :mine) AND", "fast"),
+    ),
+    "the fast lane tries again what has begun": Mutant(
+        Case((A,), "X", Budget(errors=1)),
+        "P2: business logic was started twice",
+        edit("ExecuteBusinessLogic", '["Lambda.TooManyRequestsException"]', '["States.ALL"]', "fast"),
+    ),
+    "a recovery acts on whatever record is there": Mutant(
+        QUICK["recovery of another payload"], "P6", edit("ReadRecord", OF_THIS_RECORD, "false", "operation")
+    ),
+    "a recovery acts on whatever record has the fence in its name": Mutant(
+        Case((A, OTHER), "FF", Budget(crashes=2, operators=1, expiries=1)),
+        "P6",
+        edit(
+            "ReadRecord",
+            OF_THIS_RECORD,
+            "$item.owner.S != $me and $not($contains($states.context.Execution.Name, '-' & $item.fence.N & '-'))",
+            "operation",
+        ),
+    ),
+    # Work that goes on elsewhere.
+    "a late next fence of mine needs a lease alone": Mutant(
+        LATE_NEXT_FENCE, "P5: an owner ended", edit("TakeNextFence", NOT_PENDING, "leaseExpiresAt > :read", "operation")
+    ),
+    "a late next fence of mine needs nothing else": Mutant(
+        LATE_NEXT_FENCE, "P5: an owner ended", edit("TakeNextFence", NOT_PENDING, "attribute_exists(id)", "operation")
+    ),
+    "a new attempt leaves it pending": Mutant(
+        Case((PENDING,), "F", Budget()),
+        "P5: business logic was started, and its record says",
+        edit("TakeNextFence", "REMOVE pendingSince", "REMOVE resultRef", "operation"),
+    ),
+    "business logic starts after a wait without a look": Mutant(
+        Case((PENDING,), "F", Budget(tickets=1)),
+        "P1: business logic was started without the lock",
+        (
+            Edit("operation", "BackOff", '"Next": "ReadRecord"', '"Next": "ExecuteBusinessLogic"'),
+            Edit(
+                "operation",
+                "TakeNextFence",
+                '"Assign": {"ran": false}',
+                '"Assign": {"ran": false, "replyToken": "token", "lock": "{% $merge([$lock, '
+                "{'owner': $me, 'fence': $lock.fence + 1, 'attempts': $next.attempts}]) %}\"}",
+            ),
+        ),
+    ),
+    "anybody keeps it open": Mutant(
+        Case((PENDING,), "F", Budget(late=1), KEEP_OPEN),
+        "P4: somebody wrote to the lock of another",
+        edit("KeepOpen", "#owner = :me AND fence = :mine", "(#owner = :me OR fence >= :mine)"),
+    ),
+    "a try that is another one keeps its ticket": Mutant(
+        Case((RETRY | PENDING, RETRY | PENDING), "FF", Budget(tickets=2)),
+        "P3: work elsewhere has changed",
+        edit("AcquireLock", "acquiredAt = :at", "acquiredAt = if_not_exists(acquiredAt, :at)"),
+    ),
+    "what comes after a release keeps the ticket": Mutant(
+        Case((PENDING, PENDING), "FF", Budget(tickets=1, operators=1)),
+        "P3: work elsewhere has changed",
+        edit("AcquireLock", "acquiredAt = :at", "acquiredAt = if_not_exists(acquiredAt, :at)"),
+    ),
+    "a ticket leaves its owner the lock": Mutant(
+        Case((PENDING,), "F", Budget(tickets=1)),
+        "P4: work elsewhere has ended an operation, and left",
+        edit("complete", "#owner = :me, fence = :next, ", "", "ticket"),
+    ),
+    "a ticket leaves it pending": Mutant(
+        Case((PENDING,), "X", Budget(tickets=1)), "P3: a closed record", edit("fail", " pendingSince,", "", "ticket")
+    ),
+    "a ticket ends nothing that is quarantined": Mutant(
+        QUICK["pending, quarantine"],
+        "P5: work elsewhere has ended",
+        edit("complete", "#status IN (:inProgress, :quarantined)", "#status IN (:inProgress)", "ticket"),
+    ),
+    "a ticket ends only what is pending": Mutant(
+        Case((PENDING,), "F", Budget(tickets=1)),
+        "P5: work elsewhere has ended",
+        edit("fail", "AND fence = :read", "AND fence = :read AND attribute_exists(pendingSince)", "ticket"),
+    ),
+    "a ticket forgets the steps of what failed": Mutant(
+        Case((PENDING,), "F", Budget(tickets=1, errors=1)),
+        "P2: what steps have done",
+        edit("fail", " pendingSince,", " pendingSince, steps,", "ticket"),
+    ),
+    "a heartbeat revives what was released": Mutant(
+        Case((QUARANTINE | PENDING,), "F", Budget(extends=1, operators=1)),
+        "P1: work elsewhere has revived",
+        edit("extend", "leaseExpiresAt > :zero AND ", "", "ticket"),
+    ),
+    "a heartbeat makes a lease shorter": Mutant(
+        Case((PENDING,), "X", Budget(extends=1)),
+        "P1: work elsewhere has revived a lock, or made its lease shorter",
+        edit("extend", "leaseExpiresAt < :until", "leaseExpiresAt <> :until", "ticket"),
     ),
     # And what was right from the start.
     "a recovery takes a free lock": Mutant(
@@ -206,7 +304,7 @@ MUTANTS = {
         Case((A,), "F", Budget(crashes=1)), "P5: no good end", edit("WhereIsRequest", "$text != ''", "false", "sweep")
     ),
     "a released lock may not be started again": Mutant(
-        Case((QUARANTINE,), "X", Budget(errors=1, hurry=1)),
+        Case((QUARANTINE,), "X", Budget(errors=1)),
         "P5: a lock that was given back",
         edit("IsOwnerAlive", " and $number($record.leaseExpiresAt.N) > 0", "", "operation"),
     ),

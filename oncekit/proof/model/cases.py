@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from oncekit.local.deploy import rendered_definitions
+from oncekit.proof.model.business import ELSEWHERE
 from oncekit.proof.model.machine import Machine
 from oncekit.proof.model.moves import Rules
 from oncekit.proof.model.record import table
@@ -30,6 +31,7 @@ WAIT_RETRY = WAIT | RETRY
 REJECT: Policy = {"onConflict": "reject"}
 OTHER: Policy = {"payload": "other"}
 LONG: Policy = {"payload": "large" * 40}
+PENDING: Policy = {"payload": "elsewhere"}
 
 
 @dataclass(frozen=True)
@@ -44,27 +46,32 @@ class Case:
 
 def request(policy: Policy) -> str:
     """The input of an execution."""
-    given = {"operation": "charge", "idempotencyKey": "k", "payload": {"n": policy.get("payload", "1")}}
+    payload = {"n": policy.get("payload", "1")} | (ELSEWHERE if PENDING.items() <= policy.items() else {})
+    given = {"operation": "charge", "idempotencyKey": "k", "payload": payload}
     return json.dumps(given | {name: value for name, value in policy.items() if name.startswith("on")}, sort_keys=True)
 
 
 class Edit(NamedTuple):
-    """A text of a state's definition that is another one in a mutant."""
+    """A text of a state's definition, or of a write by a ticket, that is another one in a mutant."""
 
     machines: str
-    """Among operation, fast and sweep."""
+    """Among operation, fast and sweep; or `ticket`."""
     state: str
+    """Of a ticket's writes: complete, fail or extend."""
     old: str
     new: str
 
     def of(self, definition: dict[str, Any]) -> dict[str, Any]:
         before = json.dumps(definition["States"][self.state])
-        old, new = (json.dumps(each)[1:-1] for each in (self.old, self.new))
+        # What has a quotation mark is JSON already: no expression needs one.
+        old, new = (each if '"' in each else json.dumps(each)[1:-1] for each in (self.old, self.new))
         assert old in before, f"{self.state} has no {self.old!r}: {before}"
         return definition | {"States": definition["States"] | {self.state: json.loads(before.replace(old, new))}}
 
 
-ACQUIRE, NEXT, RELEASE = (frozenset({each}) for each in ("AcquireLock", "TakeNextFence", "ReleaseLock"))
+ACQUIRE, NEXT, RELEASE, KEEP_OPEN = (
+    frozenset({each}) for each in ("AcquireLock", "TakeNextFence", "ReleaseLock", "KeepOpen")
+)
 
 QUICK: Mapping[str, Case] = {
     "alone": Case((A,), "F", Budget(losses=1, errors=1)),
@@ -99,12 +106,27 @@ QUICK: Mapping[str, Case] = {
     "late acquisition, TTL": Case((A,), "F", Budget(late=1, expiries=2, crashes=1), ACQUIRE),
     "late take-over": Case((A,), "F", Budget(late=1, crashes=2, operators=1), NEXT),
     "late next fence": Case((A,), "F", Budget(late=1, errors=1, crashes=1, operators=1), NEXT),
-    "late next fence, fast": Case((A,), "X", Budget(late=1, errors=1, losses=1, hurry=1), NEXT),
     "forgotten": Case((A, WAIT), "FX", Budget(crashes=1, forgets=1)),
     "forgotten, large": Case((LONG,), "F", Budget(crashes=1, forgets=1)),
     "forgotten, failed": Case((RETRY, RETRY), "FX", Budget(errors=1, forgets=1)),
     "late acquisition, forgotten": Case((A,), "F", Budget(late=1, crashes=1, forgets=1), ACQUIRE),
-    "late release": Case((A,), "X", Budget(late=1, errors=1, crashes=1, operators=1, hurry=1), RELEASE),
+    "late release": Case((A,), "X", Budget(late=1, errors=1, crashes=1, operators=1), RELEASE),
+    "late release, given up": Case((QUARANTINE,), "X", Budget(late=1, errors=1, losses=1), RELEASE),
+    "recovery of another payload": Case((A, OTHER), "FF", Budget(crashes=2, operators=1)),
+    "pending": Case((PENDING,), "F", Budget(tickets=2, errors=1)),
+    "pending, fast": Case((PENDING,), "X", Budget(tickets=2, errors=1)),
+    "pending, quarantine": Case((QUARANTINE | PENDING,), "F", Budget(tickets=1, crashes=1, operators=1)),
+    "pending, quarantine, fast": Case((QUARANTINE | PENDING,), "X", Budget(tickets=1, crashes=1, operators=1)),
+    "pending, extended": Case((PENDING,), "F", Budget(extends=1, errors=1, crashes=1)),
+    "pending, extended, fast": Case((QUARANTINE | PENDING,), "X", Budget(extends=1, errors=1, operators=1)),
+    "pending, answers that are lost": Case((PENDING,), "X", Budget(tickets=1, losses=2)),
+    "pending, late": Case((PENDING,), "F", Budget(tickets=1, late=1, crashes=1), KEEP_OPEN),
+    "pending, late next fence": Case((PENDING,), "F", Budget(tickets=1, late=1, errors=1), NEXT),
+    "pending, late release": Case((PENDING,), "X", Budget(tickets=1, late=1, errors=1), RELEASE),
+    "pending, tried again": Case((RETRY | PENDING, RETRY | PENDING), "FX", Budget(tickets=2)),
+    "pending, released": Case((PENDING, PENDING), "XF", Budget(tickets=1, operators=1)),
+    "pending, forgotten": Case((PENDING,), "X", Budget(tickets=1, forgets=1)),
+    "pending, expired": Case((PENDING, OTHER), "FX", Budget(tickets=2, expiries=2)),
 }
 """Seconds each, in the tests of the proof. What they are about is in their names; the rest comes with `DEEP`."""
 
@@ -124,6 +146,17 @@ def _deep() -> Iterator[tuple[str, Case]]:
         for lane in "FX":
             for budget in alone:
                 yield _name(budget, lane, policy), Case((policy,), lane, budget)
+    elsewhere = (
+        Budget(tickets=2, crashes=1, errors=1),
+        Budget(tickets=1, losses=1, late=1),
+        Budget(tickets=1, extends=1, operators=1, crashes=1),
+        Budget(tickets=1, errors=1, late=1),
+        Budget(tickets=1, stale=1, crashes=1, buckets=1),
+    )
+    for policy in (PENDING, PENDING | QUARANTINE):
+        for lane in "FX":
+            for budget in elsewhere:
+                yield _name(budget, lane, policy), Case((policy,), lane, budget)
     together = (
         Budget(crashes=1, losses=1),
         Budget(crashes=1, late=1),
@@ -136,6 +169,20 @@ def _deep() -> Iterator[tuple[str, Case]]:
     for policies in ((RETRY, RETRY), (QUARANTINE | RETRY, QUARANTINE), (A, OTHER), (A, WAIT_RETRY)):
         for lanes in ("FF", "FX", "XF", "XX"):
             for budget in together:
+                if "X" in lanes or not budget.doubles:
+                    yield _name(budget, lanes, *policies), Case(policies, lanes, budget)
+    both_elsewhere = (
+        Budget(tickets=2, errors=1),
+        Budget(tickets=1, crashes=1),
+        Budget(tickets=1, late=1),
+        Budget(tickets=1, operators=1),
+        Budget(tickets=1, expiries=2),
+        Budget(tickets=1, doubles=1),
+        Budget(extends=1, crashes=1),
+    )
+    for policies in ((PENDING | RETRY, PENDING | RETRY), (PENDING | QUARANTINE, PENDING | WAIT)):
+        for lanes in ("FF", "FX", "XF", "XX"):
+            for budget in both_elsewhere:
                 if "X" in lanes or not budget.doubles:
                     yield _name(budget, lanes, *policies), Case(policies, lanes, budget)
     yield "handed over, and a duplicate", Case((WAIT, A), "XF", Budget(crashes=1), full_lane_operations="charge")
@@ -183,8 +230,9 @@ def _definitions(full_lane_operations: str) -> dict[str, dict[str, Any]]:
 def rules_of(case: Case, edits: tuple[Edit, ...] = ()) -> Iterator[Rules]:
     """The rules of a case, from the definitions as they are, or edited."""
     machines = dict(_definitions(case.full_lane_operations))
+    of_tickets = tuple((each.state, each.old, each.new) for each in edits if each.machines == "ticket")
     for edit in edits:
-        for machine in edit.machines.split():
+        for machine in edit.machines.replace("ticket", "").split():
             machines[machine] = edit.of(machines[machine])
     name: str = machines["operation"]["States"]["AcquireLock"]["Arguments"]["TableName"]
     with table(name) as there:
@@ -200,4 +248,5 @@ def rules_of(case: Case, edits: tuple[Edit, ...] = ()) -> Iterator[Rules]:
             budget=case.budget,
             max_attempts=MAX_ATTEMPTS,
             late=case.late,
+            edits=of_tickets,
         )

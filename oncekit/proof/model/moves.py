@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from oncekit.asl.history import iso
 from oncekit.cli.deployed import decisions
-from oncekit.proof.model import operators, promises
-from oncekit.proof.model.business import LOST, charged
+from oncekit.proof.model import operators, promises, tickets
+from oncekit.proof.model.business import ELSEWHERE, LOST, charged, pending
 from oncekit.proof.model.machine import NOW, At, End, Machine, Next, Uncaught
 from oncekit.proof.model.promises import Broken
 from oncekit.proof.model.record import Table, as_json, edited, is_open, number, parsed, projected, text, time_of
@@ -79,6 +80,7 @@ class Rules:
     max_attempts: int
     late: frozenset[str] = frozenset()
     """The writes that may come late; none named: all of them."""
+    edits: tickets.Edits = ()
 
     def start(self) -> World:
         return World(self.budget)
@@ -119,6 +121,8 @@ class Rules:
                 yield from self._of_execution(world, execution)
         for function in set(world.functions):
             yield from self._of_function(world, function)
+        for ticket, of_try in world.elsewhere:
+            yield from self._of_ticket(world, ticket, of_try)
 
     # ---- What comes from outside ----
 
@@ -181,11 +185,12 @@ class Rules:
         def done(decide: operators.Decision) -> World:
             return poorer._replace(record=operators.done(self.table, record, kept, decide), owed=False)
 
-        if status == "QUARANTINED":
+        is_pending = "pendingSince" in item
+        if status == "QUARANTINED" or is_pending:
             yield Move("once resolve", False, done(operators.complete)._replace(answer=operators.RESULT))
             yield Move("once resolve --failed", False, done(operators.fail))
-        is_over = status == "QUARANTINED" or (time_of(record, "leaseExpiresAt") or 0) < NOW
-        has_ended = owner is None or not owner.is_running
+        is_over = status == "QUARANTINED" or is_pending or (time_of(record, "leaseExpiresAt") or 0) < NOW
+        has_ended = owner is None or not owner.is_running or is_pending or (owner.lane == FAST and is_over)
         if status in promises.OPEN and is_over and has_ended and (kept or "request" in item):
             yield Move("once retry", False, done(decisions.retry)._replace(begun=False, owed=True))
         if status in promises.OPEN and has_ended and (is_over or (owner is not None and owner.lane == FULL)):
@@ -206,8 +211,9 @@ class Rules:
             yield Move("once release --forget lets go", True, done(operators.let_go)._replace(answer=None))
         elif not promises.gone(record):
             owner = world.execution(world.holder)
-            has_ended = owner is None or not owner.is_running
-            is_over = (time_of(record, "leaseExpiresAt") or 0) < NOW
+            is_pending = "pendingSince" in parsed(record)
+            is_over = is_pending or (time_of(record, "leaseExpiresAt") or 0) < NOW
+            has_ended = owner is None or not owner.is_running or is_pending or (owner.lane == FAST and is_over)
             is_stopped = has_ended and (is_over or (owner is not None and owner.lane == FULL))
             if text(parsed(record), "status") in promises.CLOSED or is_stopped:
                 held = done(operators.hold)._replace(released=True)
@@ -267,8 +273,7 @@ class Rules:
         budget, variables = world.budget, parsed(execution.variables)
         if budget.crashes:
             yield Move(f"{label}: it is stopped", False, self._stopped(world, execution).spend("crashes"))
-        decides = execution.position in (BUSINESS, "ReadRecord")
-        if budget.hurry and decides and variables.get("stopsAt", 0) > NOW + 60:
+        if budget.hurry and execution.position == "ReadRecord" and variables.get("stopsAt", 0) > NOW + 60:
             late = edited(execution.variables, (("stopsAt", str(NOW + 60)),))
             yield Move(f"{label}: time is short", False, world.put(execution._replace(variables=late)).spend("hurry"))
         if execution.waits:
@@ -343,16 +348,20 @@ class Rules:
         raise AssertionError(f"{execution.position} calls {resource}, which the model does not know")
 
     def _handed_over(self, world: World, sender: Execution, name: str, given: str) -> Answer:
+        if not name.startswith("first-") and not name.startswith("refused-"):
+            recovers = self._recovery(world, name, given, False)
+            exists = Error("StepFunctions.ExecutionAlreadyExistsException")
+            return Answer(recovers or world, as_json({"ExecutionArn": "new"}) if recovers else exists)
         if name in world.handed:
             running = any(each.name == name and each.is_running for each in world.executions)
             exists = Error("StepFunctions.ExecutionAlreadyExistsException")
             return Answer(world, as_json({"ExecutionArn": "again"}) if running else exists)
         assert hash_of(sender.id) in name
         if sender.fence:
-            raise Broken("P2: a request is handed over after business logic was started")
+            raise Broken("P2: a request is handed over as a new one after business logic was started")
         # What is refused once more counts as a request of its own.
         knows = sender.knows if name.startswith("first-") else _failure(world)
-        begun = self._begun(world, Execution(name, 0, FULL, given, NEW, True, "", "", knows=knows))
+        begun = self._begun(world, Execution(name, 0, FULL, given, NEW, True, "", "", saw=sender.saw, knows=knows))
         return Answer(begun._replace(handed=tuple(sorted((*world.handed, name)))), as_json({"ExecutionArn": "new"}))
 
     def _update(self, world: World, call: str, writer: Execution, late: Late | None = None) -> Answer:
@@ -361,9 +370,10 @@ class Rules:
         if record is None:
             return Answer(world, Error(REFUSED))
         promises.written(world, writer, record, self.max_attempts, late)
-        new = parsed(record)
-        after = world._replace(record=_plain(record, late is not None))
-        if promises.begins_anew(world, record, late):
+        new, is_new = parsed(record), promises.begins_anew(world, record, late)
+        tries = world.tries + (is_new or promises.is_tried_again(before, record))
+        after = world._replace(record=_plain(_of_its_try(record, tries), late is not None), tries=tries)
+        if is_new:
             # Accepted: the very first acquisition, come late, takes the lock that an operator has released.
             released = world.released and late is None and writer.saw
             after = after._replace(ledger=0, life=world.life + 1, begun=False, answer=None, released=released)
@@ -379,12 +389,13 @@ class Rules:
             after = after.put(writer._replace(saw=True))
         return Answer(after, as_json({"Attributes": parsed(after.record or "")}))
 
-    def _heard(self, world: World, execution: Execution, result: str | Error) -> World:
-        """The execution goes on with a result or an error."""
+    def _heard(self, world: World, execution: Execution, result: str | Error, again: bool = True) -> World:
+        """The execution goes on with a result or an error; business logic is called again where there is a retry."""
         execution = world.execution(execution.owner) or execution
         place = (execution.position, execution.variables, execution.me, execution.given)
         machine = self._machine(execution)
-        if execution.position == BUSINESS and isinstance(result, Error) and machine.retries(BUSINESS, result.name):
+        is_retried = isinstance(result, Error) and machine.retries(execution.position, result.name) > 0
+        if again and execution.position == BUSINESS and is_retried:
             return world.put(execution._replace(waits=False))
         try:
             step: Next = machine.succeed(*place, result) if isinstance(result, str) else machine.fail(*place, *result)
@@ -397,13 +408,15 @@ class Rules:
         variables = step.variables
         if '"failure"' in variables and parsed(variables)["failure"]["name"] != LOST:
             variables = edited(variables, (("failure", as_json({"message": "", "name": "AnError"})),))
-        return world.put(execution._replace(position=step.position, variables=variables, waits=False))
+        has_looked = step.position == BUSINESS and execution.position in ("ReadRecord", "AcquireLock")
+        execution = execution._replace(of_try=world.tries * has_looked, outrun=False, waits=False)
+        return world.put(execution._replace(position=step.position, variables=variables))
 
     def _ended(self, world: World, execution: Execution, end: End) -> World:
         promises.ended(world, execution, end, self._fingerprint(execution))
         after = world.put(ended(execution))
         if end.state in ("AcknowledgeDuplicate", "OperationInProgress"):
-            waits = any(each.is_handed_over and each.is_running for each in world.executions)
+            waits = any(each.is_handed_over and each.is_running for each in after.executions)
             if not (is_open(world.record) or world.handed or world.life):
                 raise Broken("P5: a request was told that it is in progress, and nobody has it")
             return after._replace(owed=world.owed or waits or is_open(world.record))
@@ -418,16 +431,22 @@ class Rules:
     def _invocations(self, world: World, execution: Execution, label: str) -> Iterator[Move]:
         machine = self._machine(execution)
         call = parsed(machine.call(execution.position, execution.variables, execution.me, execution.given))
-        event = call["Payload"] | {"lock": call["Payload"]["lock"] | {"leaseExpiresAt": 0}, "payload": {}}
+        given = call["Payload"]["payload"]
+        payload = ELSEWHERE if ELSEWHERE.items() <= given.items() else {}
+        event = call["Payload"] | {"lock": call["Payload"]["lock"] | {"leaseExpiresAt": 0}, "payload": payload}
         fence = int(event["lock"]["fence"])
-        promises.started(world, execution, fence, parsed(execution.variables)["lock"]["onCrash"])
-        functions = tuple(sorted((*world.functions, Function(execution.owner, fence, as_json(event)))))
-        begun = world._replace(functions=functions, begun=True)
+        promises.started(world, execution, fence, self._fingerprint(execution))
+        functions = tuple(
+            sorted((*world.functions, Function(execution.owner, fence, as_json(event), execution.of_try)))
+        )
+        begun = world._replace(functions=functions, begun=world.begun or not execution.outrun)
         begun = begun.put(execution._replace(waits=True, fence=fence))
         yield Move(f"{label}: business logic starts", True, begun)
         if world.budget.errors:
             for name in ("Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"):
-                yield Move(f"{label}: {name}", False, self._heard(world.spend("errors"), execution, Error(name)))
+                # That it is called again before that changes nothing.
+                gives_up = self._heard(world.spend("errors"), execution, Error(name), again=False)
+                yield Move(f"{label}: {name}", False, gives_up)
 
     # ---- Business logic ----
 
@@ -436,11 +455,21 @@ class Rules:
         left = list(world.functions)
         left.remove(function)
         without = world._replace(functions=tuple(left))
+        event, execution = parsed(function.event), world.execution(function.owner)
+        is_heard = execution is not None and execution.waits and execution.fence == function.fence
+        if event["payload"] == ELSEWHERE:
+            ticket = event["lock"]["ticket"], function.of_try
+            begun = world._replace(elsewhere=tuple(sorted({*world.elsewhere, ticket})))
+            if tidied(begun).elsewhere != world.elsewhere:
+                yield Move(f"{label} starts work elsewhere", True, begun)
+            without = without._replace(elsewhere=begun.elsewhere)
+            if execution is not None and is_heard:
+                reply = as_json({"Payload": parsed(pending(function.event))})
+                yield Move(f"{label} is pending", True, self._heard(without, execution, reply))
         record, ledger, reply = charged(self.table, world.record, world.ledger, function.event)
         after = without._replace(record=record, ledger=ledger)
         promises.effected(world, after, function.owner, function.fence)
-        execution = world.execution(function.owner)
-        if execution is None or not execution.waits or execution.fence != function.fence:
+        if execution is None or not is_heard:
             yield Move(f"{label} ends, unheard", True, after)
             return
         result = _raised(LOST) if reply == LOST else as_json({"Payload": parsed(reply)})
@@ -452,12 +481,39 @@ class Rules:
             for name in ("PermanentError", "SomeError"):
                 yield Move(f"{label} raises {name} at its end", False, self._heard(done, execution, _raised(name)))
 
+    # ---- Work elsewhere ----
+
+    def _of_ticket(self, world: World, ticket: str, of_try: int) -> Iterator[Move]:
+        """It ends its operation, in either way, or says that it goes on; as often as the budget says."""
+        record = world.record
+        for what in tickets.CALLS:
+            kind = "extends" if what.startswith("extend") else "tickets"
+            if not getattr(world.budget, kind):
+                continue
+            after = tickets.done(self.table, record, ticket, what, self.edits)
+            promises.told(world, after, of_try, what)
+            done = world.spend(kind)._replace(record=after and _plain(after, is_late=False))
+            if after != record and kind == "tickets":
+                answer = tickets.RESULT if what == "complete" else world.answer
+                done = _outrun(done, world.holder)._replace(owed=False, answer=answer)
+            yield Move(f"{what} by the ticket of try {of_try}", False, done)
+
 
 _RUNNING = {"Status": "A_STATUS_TO_COME"}
 """What is no known end counts as alive."""
 _AN_ERROR = as_json({"M": {"name": {"S": "AnError"}, "message": {"S": ""}}})
 A_LEASE = 100
 """Seconds."""
+
+
+_NOW = as_json({"S": iso(NOW)})
+
+
+@functools.cache
+def _of_its_try(record: str, tries: int) -> str:
+    """Every try is acquired at another time, by which its ticket is told from those of others."""
+    is_acquired = as_json(parsed(record)["acquiredAt"]) == _NOW
+    return edited(record, (("acquiredAt", as_json({"S": iso(NOW - 60 + tries)})),)) if is_acquired else record
 
 
 @functools.cache
@@ -476,6 +532,14 @@ def _raised(name: str) -> Error:
 
 def _with_sweep(world: World, sweep: Sweep) -> World:
     return world._replace(sweeps=tuple(sorted((*world.sweeps, sweep))))
+
+
+def _outrun(world: World, owner: str) -> World:
+    """Whoever was about to start business logic, and has looked, starts it: no look is the last moment."""
+    execution = world.execution(owner)
+    if execution is None or execution.position != BUSINESS or execution.waits or not execution.of_try:
+        return world
+    return world.put(execution._replace(outrun=True))
 
 
 def _failure(world: World) -> tuple[int, int] | None:

@@ -47,10 +47,11 @@ def is_tried_again(before: Record, after: str) -> bool:
 
 
 def lives(world: World, item: dict[str, Any]) -> bool:
-    """Whether the owner may still work: it runs, or a function of the fast lane does, and it has not released."""
+    """Whether the owner may still work: it runs, or a function of the fast lane does, it has not released the lock, and
+    what goes on is not elsewhere."""
     owner = text(item, "owner")
     execution = world.execution(owner)
-    if execution is None or not number(item, "leaseExpiresAt", 1):
+    if execution is None or not number(item, "leaseExpiresAt", 1) or "pendingSince" in item:
         return False
     return execution.is_running or (execution.lane == FAST and any(each.owner == owner for each in world.functions))
 
@@ -71,7 +72,7 @@ def written(world: World, writer: Execution, after: str, max_attempts: int, late
     if is_tried_again(world.record, after):
         _is_tried_again(world, old, new, writer, late)
     elif not is_open(world.record):
-        if any(old.get(name) != new.get(name) for name in ANSWER):
+        if any(old.get(name) != new.get(name) for name in (*ANSWER, "leaseExpiresAt")):
             raise Broken(f"P3: a record that was {text(old, 'status')} has changed before it expired")
     elif _lock(old) != _lock(new):
         _is_next_fence(world, old, new, writer, late)
@@ -102,7 +103,7 @@ def _has_its_shape(new: dict[str, Any], max_attempts: int) -> None:
             raise Broken(f"P5: an open record ({status}) is in the wrong shard: {text(new, 'openShard')}")
         if len(kept) != 1:
             raise Broken(f"P5: an open record ({status}) keeps {len(kept)} requests")
-    elif "expiresAt" not in new or {"openShard", "leaseExpiresAt", *kept} & set(new):
+    elif "expiresAt" not in new or {"openShard", "leaseExpiresAt", "pendingSince", *kept} & set(new):
         raise Broken(f"P3: a closed record ({status}) has no end, or looks open")
     if number(new, "attempts") > max_attempts:
         raise Broken("P7: there are more attempts than allowed")
@@ -142,8 +143,10 @@ def _is_next_fence(
             raise Broken("P1: the lock of a live owner was taken")
     elif not number(old, "leaseExpiresAt"):
         raise Broken("P4: an owner took a lock again that was released")
-    elif late is not None and writer.is_running and writer.position not in (late.position, "ReleaseLock"):
+    elif late is not None and writer.is_running and writer.position != late.position:
         raise Broken("P1: a late call took the lock from its own execution, which is at work under it")
+    elif "pendingSince" in old:
+        raise Broken("P5: an owner ended the time of work elsewhere")
 
 
 def _is_the_owners(
@@ -158,17 +161,28 @@ def _is_the_owners(
         raise Broken("P5: an operator is asked about a lock that was not lost")
     if status == "IN_PROGRESS" and not number(old, "leaseExpiresAt") and number(new, "leaseExpiresAt"):
         raise Broken("P4: an owner took a lock again that was released")
+    if status == "IN_PROGRESS" and "pendingSince" in old and "pendingSince" not in new:
+        raise Broken("P5: an owner ended the time of work elsewhere")
+    if "pendingSince" in new and "pendingSince" not in old and fence != number(old, "fence"):
+        raise Broken("P4: an owner whose lock was lost said that work goes on elsewhere")
 
 
-def started(world: World, execution: Execution, fence: int, on_crash: str) -> None:
-    """The execution starts business logic under `fence`."""
+def started(world: World, execution: Execution, fence: int, fingerprint: str) -> None:
+    """The execution starts business logic under `fence`, for the payload that has this fingerprint."""
     if execution.fence == fence:
         raise Broken(f"P2: business logic was started twice under fence {fence}")
+    if execution.outrun:
+        return
     if world.released and (execution.saw or execution.is_recovery):
         raise Broken("P5: business logic was started after an operator had released the lock")
     if not is_open(world.record) or _lock(parsed(world.record or "")) != (execution.owner, fence):
         raise Broken("P1: business logic was started without the lock")
-    if on_crash == "quarantine" and world.begun:
+    item = parsed(world.record or "")
+    if text(item, "fingerprint") != fingerprint:
+        raise Broken("P6: business logic was started with another payload than its record has")
+    if "pendingSince" in item:
+        raise Broken("P5: business logic was started, and its record says that it goes on elsewhere")
+    if text(item, "onCrash") == "quarantine" and world.begun:
         raise Broken("P2: business logic that must not run again was started again")
 
 
@@ -179,6 +193,29 @@ def effected(before: World, after: World, owner: str, fence: int) -> None:
     changed = (after.record, after.ledger) != (before.record, before.ledger)
     if changed and not (is_open(before.record) and _lock(parsed(before.record or "")) == (owner, fence)):
         raise Broken("P4: a step of an owner whose lock was lost took effect")
+
+
+def told(world: World, after: Record, of_try: int, what: str) -> None:
+    """A ticket of a try was given to the library, which has left the record so."""
+    before = world.record
+    old: dict[str, Any] = {} if before is None else parsed(before)
+    status = text(old, "status") if old and of_try == world.tries else ""
+    if after == before:
+        if status in OPEN and not what.startswith("extend"):
+            raise Broken(f"P5: work elsewhere has ended, and its operation has not, which is {status}")
+        return
+    new = parsed(after or "")
+    if status not in OPEN:
+        raise Broken("P3: work elsewhere has changed what it did not belong to, or what had ended")
+    if what.startswith("extend"):
+        if status != "IN_PROGRESS" or not 0 < number(old, "leaseExpiresAt") < number(new, "leaseExpiresAt"):
+            raise Broken("P1: work elsewhere has revived a lock, or made its lease shorter")
+        return
+    _has_its_shape(new, number(new, "attempts"))
+    if number(new, "fence") != number(old, "fence") + 1 or text(new, "owner") == text(old, "owner"):
+        raise Broken("P4: work elsewhere has ended an operation, and left its owner the lock")
+    if text(new, "status") == "FAILED" and old.get("steps") != new.get("steps"):
+        raise Broken("P2: what steps have done was forgotten")
 
 
 def refused(world: World, execution: Execution, fingerprint: str) -> None:

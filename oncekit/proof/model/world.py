@@ -45,6 +45,10 @@ class Execution(NamedTuple):
     """It has held the lock, or read that another of its payload does."""
     knows: tuple[int, int] | None = None
     """Life and fence of the failure that was recorded when its request came."""
+    of_try: int = 0
+    """It is about to start business logic, and has looked at the record, or taken the lock, in this try."""
+    outrun: bool = False
+    """Work elsewhere has ended the operation between that look and the start of business logic."""
 
     @property
     def id(self) -> str:
@@ -92,6 +96,8 @@ class Function(NamedTuple):
     owner: str
     fence: int
     event: str
+    of_try: int
+    """See World.tries."""
 
 
 class Sweep(NamedTuple):
@@ -138,8 +144,12 @@ class Budget(NamedTuple):
     """Sweeps that start a recovery beside another one."""
     objects: int = 0
     """Kept requests that are gone from the bucket."""
+    tickets: int = 0
+    """Work elsewhere that ends its operation."""
+    extends: int = 0
+    """Work elsewhere that says that it goes on."""
     hurry: int = 0
-    """Executions of the fast lane that have no time for another attempt."""
+    """Executions of the fast lane that have no time for an attempt."""
 
 
 class World(NamedTuple):
@@ -157,6 +167,8 @@ class World(NamedTuple):
     """Objects of the bucket: key and text."""
     life: int = 0
     """How often the id was acquired anew."""
+    tries: int = 0
+    """How often it was acquired, anew or after a failure: each is a try, with a ticket of its own."""
     begun: bool = False
     """Business logic was started since the last decision about it."""
     answer: str | None = None
@@ -165,6 +177,8 @@ class World(NamedTuple):
     """By an operator, and no request came since."""
     owed: bool = False
     """Somebody was told that the request is in progress."""
+    elsewhere: tuple[tuple[str, int], ...] = ()
+    """Tickets of work that has begun elsewhere, each with its try."""
 
     def spend(self, what: str) -> World:
         return self._replace(budget=self.budget._replace(**{what: getattr(self.budget, what) - 1}))
@@ -188,6 +202,8 @@ def ended(execution: Execution) -> Execution:
 
 def tidied(world: World) -> World:
     """Without executions that have ended and that nobody speaks of."""
+    if world.elsewhere and not (world.budget.tickets or world.budget.extends):
+        world = world._replace(elsewhere=())
     left = []
     for execution in world.executions:
         owner = execution.owner
