@@ -20,6 +20,7 @@ from oncekit.testing.watch import Watch
 
 SWEEPS = 40
 """How many recovery periods pass before something counts as stuck."""
+SWEEP_SECONDS = 61
 OPEN = "IN_PROGRESS"
 
 
@@ -117,7 +118,7 @@ class TestCloud(LocalCloud):
             if not self.open_records():
                 return
             assert isinstance(self.clock, VirtualClock)
-            self.clock.advance(61)
+            self.clock.advance(SWEEP_SECONDS)
             self.settle()
         raise TimeoutError(f"after {SWEEPS} sweeps still in progress: {', '.join(self.open_records())}")
 

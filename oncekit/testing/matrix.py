@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
@@ -18,14 +18,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oncekit.local.boundaries import Boundary, boundaries
+from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import as_text
 from oncekit.local.lanes import FULL, MACHINES
 from oncekit.local.moto_resources import containers
+from oncekit.local.once_cloud import PENDING
 from oncekit.promises import checker
 from oncekit.promises.journal import Actor, Journal
+from oncekit.testing.cloud import OPEN, SWEEP_SECONDS, SWEEPS
 from oncekit.testing.effects import TELEMETRY, Difference, Document, Usual, documents
 from oncekit.testing.report import Finding, Report
-from oncekit.testing.strikes import Strike, dies_at_its_beginning, is_counted, strikes_of
+from oncekit.testing.strikes import Strike, dies_at_its_beginning, is_counted, strikes_elsewhere, strikes_of
 from oncekit.testing.watch import FunctionCall, Make
 
 if TYPE_CHECKING:
@@ -86,8 +89,15 @@ class Contents:
 class Matrix:
     """The runs of one request."""
 
-    def __init__(self, cloud: TestCloud, request: Mapping[str, Any], states: bool) -> None:
-        self._cloud, self._request, self._states = cloud, request, states
+    def __init__(
+        self,
+        cloud: TestCloud,
+        request: Mapping[str, Any],
+        states: bool,
+        elsewhere: Callable[[], object] | None = None,
+    ) -> None:
+        self._cloud, self._request, self._states, self._elsewhere = cloud, request, states, elsewhere
+        self._was_elsewhere = False
         self._operation = str(request["operation"])
         self._contents = Contents.of(cloud)
         self._before = documents(cloud)
@@ -99,6 +109,8 @@ class Matrix:
         try:
             usual, expected = self._undisturbed()
             strikes = strikes_of(self._operation, usual.calls, usual.boundaries if self._states else [])
+            if self._elsewhere is not None:
+                strikes += strikes_elsewhere(self._operation, self._elsewhere)
             struck = []
             for strike in strikes:
                 if time.monotonic() - began > seconds:
@@ -120,12 +132,18 @@ class Matrix:
     def _undisturbed(self) -> tuple[Run, Usual]:
         """What is usual. Raises NothingToStrike when that cannot be said."""
         self._run()  # a function that is started does more than one that is warm
+        if self._elsewhere is None and PENDING in self._record():
+            raise NothingToStrike(
+                f"{self._operation}: it is pending, and nothing here ends it: give what does, as `elsewhere`"
+            )
         usual, again = self._run(), self._run()
         told = [each.what for each in usual.faults]
         if not told and usual.status not in ("COMPLETED", "FAILED"):
             told = ["it is refused" if usual.status == REFUSED else f"it ends as {usual.end}"]
         if not told and not any(self._is_effect(each) for each in usual.calls):
             told.append(WATCHED_NOTHING)
+        if not told and self._elsewhere is not None and not self._was_elsewhere:
+            told.append("it was never pending: leave `elsewhere` out")
         second_attempt = self._run(dies_at_its_beginning(self._operation))
         expected = Usual([usual.left, again.left, second_attempt.left], self._before)
         told += [f"two runs differ: {each.place}: {each.what}" for each in expected.differences(again.left)]
@@ -176,12 +194,12 @@ class Matrix:
             calls = [call for call, _ in cloud.watch.calls if is_counted(self._operation, call)]
             if not faults:  # else there is no answer that a duplicate could get
                 cloud.run(self._request)
-                cloud.settle()
+                self._go_on_elsewhere()  # if it began only now
         for each in cloud.invocations():
             journal.started(each.event)
         self._warm()
         faults += [Difference(each.kind, each.promise, each.what) for each in checker.faults(journal)]
-        record = cloud.record(checker.id_of(as_text(self._request))) or {}
+        record = self._record()
         if not record or record.get("expiresAt", math.inf) < cloud.clock.now():
             record = {"status": REFUSED}
         left = [*documents(cloud), *_ends(record)]
@@ -195,18 +213,50 @@ class Matrix:
         with strike.injected(cloud):
             try:
                 cloud.start(self._request)
-                stuck = self._recover()
+                stuck = self._recover(strike.elsewhere)
             finally:
                 strike.released.set()
             self._let_functions_end()
         return stuck
 
-    def _recover(self) -> list[Difference]:
+    def _recover(self, when: str = "") -> list[Difference]:
         try:
+            self._go_on_elsewhere(when)
             self._cloud.recover()
+            if when == "again" and self._elsewhere is not None:
+                self._elsewhere()
+                self._cloud.settle()
         except TimeoutError as error:
             return [Difference("stuck", END, str(error))]
         return []
+
+    def _go_on_elsewhere(self, when: str = "") -> None:
+        """The work of a pending operation ends, in every attempt anew, until the operation has ended."""
+        cloud = self._cloud
+        cloud.settle()
+        for _ in range(SWEEPS):
+            record = self._record()
+            if self._elsewhere is None or record.get("status") != OPEN:
+                return
+            if PENDING in record:
+                if when in ("late", "never"):  # another attempt begins, or a person is asked
+                    self._let_pass(record["leaseExpiresAt"] - cloud.clock.now() + SWEEP_SECONDS)
+                if when != "never":
+                    self._elsewhere()
+                    cloud.settle()
+                    self._was_elsewhere = True
+                when = "" if when == "late" else when
+            if cloud.open_records():
+                self._let_pass(SWEEP_SECONDS)
+
+    def _record(self) -> dict[str, Any]:
+        """Empty where there is none."""
+        return self._cloud.record(checker.id_of(as_text(self._request))) or {}
+
+    def _let_pass(self, seconds: float) -> None:
+        assert isinstance(self._cloud.clock, VirtualClock)
+        self._cloud.clock.advance(seconds)
+        self._cloud.settle()
 
     def _let_functions_end(self) -> None:
         """One that was held goes on to its end."""

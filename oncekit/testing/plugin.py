@@ -7,7 +7,7 @@ once_matrix                      strikes the function of a request at each of it
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ class RunMatrix:
         self,
         request: Mapping[str, Any],
         *,
+        elsewhere: Callable[[], object] | None = None,
         may_repeat: Collection[str] = (),
         states: bool = True,
         seconds: float = 60.0,
@@ -38,6 +39,8 @@ class RunMatrix:
     ) -> Report:
         """Strike the function of a request everywhere. The test fails when an effect is not as it is without a fault.
 
+        `elsewhere` does what is done elsewhere for an operation that is pending: it is called when that is so, and then
+        ends too early, late, twice or never. A workflow on the cloud ends by itself.
         `may_repeat` names places where an effect may happen twice, such as a mail that does no harm: the beginning of
         what a finding calls its place. Without `states` only the function is struck, not its execution. After
         `seconds` what is left is left out, and the report says so. Without `check` the test goes on.
@@ -45,7 +48,7 @@ class RunMatrix:
         __tracebackhide__ = True
         from oncekit.testing.matrix import Matrix
 
-        report = Matrix(self.cloud, request, states).run(may_repeat, seconds)
+        report = Matrix(self.cloud, request, states, elsewhere).run(may_repeat, seconds)
         if check and report.findings:
             pytest.fail(str(report), pytrace=False)
         print(report)  # pytest shows it with -rP

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -32,6 +32,8 @@ class Strike:
     """Is there while its context is open."""
     of_owner: bool = False
     """Whether it strikes the execution. Then Once decides what comes of it, and may leave that to a person."""
+    elsewhere: str = ""
+    """When work elsewhere ends, if not in time: `late` or `never`; `again`: it ends once more."""
     released: threading.Event = field(default_factory=threading.Event)
     """Set when what is held may go on."""
 
@@ -69,6 +71,30 @@ def dies_at_its_beginning(operation: str) -> Strike:
         "the function dies at its beginning",
         lambda cloud: cloud.watch.intercept(beside(begins, False, Once(), partial(kill, cloud))),
     )
+
+
+# ---- work elsewhere ----
+
+
+def strikes_elsewhere(operation: str, elsewhere: Callable[[], object]) -> list[Strike]:
+    """When the work of a pending operation may end."""
+    ends = "work elsewhere ends"
+
+    def is_end(call: FunctionCall) -> bool:
+        return operation in call.operations and (call.service, call.action) == ("function", "end")
+
+    def end(_call: FunctionCall) -> None:
+        elsewhere()
+
+    def early(cloud: TestCloud) -> AbstractContextManager[None]:
+        return cloud.watch.intercept(beside(is_end, False, Once(), end))
+
+    return [
+        Strike(f"{ends} before the function has returned", early),
+        Strike(f"{ends} twice", lambda _cloud: nullcontext(), elsewhere="again"),
+        Strike(f"{ends} after its time was up", lambda _cloud: nullcontext(), elsewhere="late"),
+        Strike("work elsewhere never ends", lambda _cloud: nullcontext(), of_owner=True, elsewhere="never"),
+    ]
 
 
 # ---- calls ----

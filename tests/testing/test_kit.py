@@ -10,6 +10,7 @@ import pytest
 from kit import APPLICATION, assert_holds, outcomes_of
 
 FEWEST = {
+    "test_elsewhere.py": 4,
     "test_faults.py": 16,
     "test_matrix.py": 4,
     "test_matrix_findings.py": 16,
