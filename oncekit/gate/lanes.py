@@ -24,7 +24,6 @@ DIFFERENT: Mapping[tuple[str, str], str] = {
     ("ReceiveRequest", "Choices.Next"): "the fast lane reads first: for a duplicate that is one read and no write",
     ("AcquireLock", "Arguments.ConditionExpression"): f"{_NEVER_RECOVERS}, and it has kept a large request already",
     ("AcquireLock", "Arguments.ExpressionAttributeValues"): _CANNOT_BE_ASKED,
-    ("ExecuteBusinessLogic", "Retry"): "the fast lane tries nothing again but what began nothing",
     ("ReadRecord", "Assign.fingerprint"): _NEVER_RECOVERS,
     ("ReadRecord", "Assign.found"): "what was handed over is in progress, and no owner is asked",
     ("ExistingStatus", "Choices"): (

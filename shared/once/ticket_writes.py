@@ -77,7 +77,8 @@ def extend(ticket: str, seconds: int) -> TicketState:
     """Keeps the operation open for this number of seconds from now on, at least: a heartbeat.
 
     At most 90 days at a time, and 150 days after the try began. It never shortens: a lease that lasts longer stays, and
-    `changed` is False. Nor does it revive: of an operation that has ended, or is quarantined, the status is told.
+    `changed` is False. The same while business logic still runs, whose lease is its own: say it again later. Nor does
+    it revive: of an operation that has ended, or is quarantined, the status is told.
     Raises InvalidWriteError for another number, TicketError, and botocore's errors: call it again.
     """
     of, dynamodb = Ticket.read(ticket), client("dynamodb")
@@ -86,16 +87,15 @@ def extend(ticket: str, seconds: int) -> TicketState:
         dynamodb.update_item(
             TableName=of.table,
             Key={"id": {"S": of.id}},
-            # Not 0: that lock was released, and is started again.
+            # While nobody works: the lease of an attempt is its own, and one that was released ends at once.
             ConditionExpression=f"#status = :inProgress AND {OF_THIS_TRY} "
-            "AND leaseExpiresAt > :zero AND leaseExpiresAt < :until",
+            "AND attribute_exists(pendingSince) AND leaseExpiresAt < :until",
             UpdateExpression="SET leaseExpiresAt = :until",
             ExpressionAttributeNames={"#status": "status"},
             ExpressionAttributeValues={
                 ":inProgress": {"S": "IN_PROGRESS"},
                 ":fingerprint": {"S": of.fingerprint},
                 ":since": {"S": of.acquired_at},
-                ":zero": {"N": "0"},
                 ":until": {"N": str(until)},
             },
             ReturnValuesOnConditionCheckFailure="ALL_OLD",

@@ -196,13 +196,15 @@ def test_a_lease_outlasts_each_wait_for_a_throttled_function(cloud: LocalCloud, 
     assert min(left) > 0
 
 
+@LANES
 @pytest.mark.parametrize("name", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])
 @pytest.mark.parametrize(("on_crash", "starts"), [("quarantine", 1), ("retry", ATTEMPTS)])
 def test_an_error_named_like_lambdas_starts_a_function_no_oftener(
-    cloud: LocalCloud, latches: Latches, name: str, on_crash: str, starts: int
+    cloud: LocalCloud, latches: Latches, name: str, on_crash: str, starts: int, lane: Lane
 ) -> None:
     lambdas = "Rate Exceeded. (Service: AWSLambda; Status Code: 429; Error Code: TooManyRequestsException)"
     request = scripted({"raise": name, "message": lambdas}, onCrash=on_crash)
+    run(cloud, request, lane)
     execution = cloud.run(request)
     assert (execution.error, latches.starts()) == ("NeedsAttention", starts)
     assert cause(execution) == {"id": f"default#scripted#{request['idempotencyKey']}", "name": name, "message": lambdas}

@@ -220,13 +220,14 @@ def test_who_waits_in_the_fast_lane_gets_the_answer_of_the_full_one(cloud: Local
 
 
 @ON_CRASH
-def test_what_lambda_refuses_for_a_moment_the_fast_lane_asks_again(
+def test_what_lambda_refuses_goes_on_in_the_full_lane_and_is_no_attempt(
     cloud: LocalCloud, latches: Latches, on_crash: str
 ) -> None:
     request = scripted({"return": 7}, onCrash=on_crash)
-    with cloud.intercept(fails("TooManyRequestsException", status=429, state=BUSINESS, nth=range(1, 3))):
-        assert run(cloud, request, "fast").output["disposition"] == "EXECUTED"
-    assert (record_of(cloud, request)["attempts"], latches.starts(), by_recovery(cloud)) == (1, 1, [])
+    with cloud.intercept(fails("TooManyRequestsException", status=429, state=BUSINESS)):
+        assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
+    [heir] = by_recovery(cloud)
+    assert (record_of(cloud, request)["attempts"], latches.starts(), result(cloud, heir)) == (1, 1, 7)
 
 
 @ON_CRASH
@@ -236,7 +237,7 @@ def test_a_released_lock_that_cannot_be_handed_over_is_swept(
 ) -> None:
     """Lambda refused it, so that no attempt has been used, whatever onCrash says."""
     request = scripted({"return": 7}, onCrash=on_crash)
-    throttled = fails("TooManyRequestsException", status=429, state=BUSINESS, nth=range(1, 5))
+    throttled = fails("TooManyRequestsException", status=429, state=BUSINESS)
     with cloud.intercept(throttled, fault(state="HandOver", nth=0)):
         assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
     recover()

@@ -334,8 +334,9 @@ class TestExtend:
         assert extend(ticket, 60) == told
         assert record() == before
 
-    def test_it_extends_the_next_attempt_of_its_try_and_one_that_has_run_out(self, pending: Pending) -> None:
-        assert extend(pending(fence=4, pendingSince=None, leaseExpiresAt=NOW - 60), 60).changed
+    def test_it_extends_one_that_has_run_out_and_no_attempt_that_runs(self, pending: Pending) -> None:
+        assert extend(pending(fence=4, leaseExpiresAt=NOW - 60), 60).changed
+        assert not extend(pending(fence=4, pendingSince=None, leaseExpiresAt=NOW - 60), 60).changed
 
     @pytest.mark.parametrize("seconds", [0, -1, 1.5, 60.0, True, "60", None, LONGEST + 1])
     def test_a_time_that_is_none_is_refused(self, pending: Pending, record: Read, seconds: Any) -> None:
