@@ -128,7 +128,7 @@ def test_the_promises_are_held_against_each_write_and_each_start(
         ("broken", "P1"): "fence 2 became",
         ("twice", "P2"): "started 2 times under fence 2",
         ("broken", "P3"): "changed after it was COMPLETED",
-        ("broken", "P4"): "a function without the lock changed ['leaseExpiresAt']",
+        ("broken", "P4"): "work elsewhere changed ['leaseExpiresAt']",
         ("lost", "P5"): "its request changed under an open lock",
         ("broken", "P6"): "the payload changed under an open lock",
     }.items():
