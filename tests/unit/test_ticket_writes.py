@@ -18,13 +18,13 @@ from once.values import from_dynamodb, to_dynamodb
 from unit.wire import Event, Rows
 
 NOW = int(datetime.now(UTC).timestamp())
-"""By the clock of this process, which the mock's answers have, a second or two before any test."""
+"""By the clock of this process, which the mock's answers have, less than a day before any test."""
 SINCE = "2026-01-01T00:00:00.000Z"
 MACHINE = "arn:aws:states:us-east-1:123456789012:execution:Operation:one"
 CALLS: dict[str, Callable[[str], TicketState]] = {
     "complete": lambda ticket: complete(ticket, "shipped"),
     "fail": lambda ticket: fail(ticket, "lost at sea"),
-    "extend": lambda ticket: extend(ticket, 7200),
+    "extend": lambda ticket: extend(ticket, 20 * DAY),
 }
 EACH_CALL = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 
@@ -49,7 +49,7 @@ def pending(aws: None, event: Callable[..., Event]) -> Callable[..., str]:
             "fingerprint": "f" * 64,
             "onCrash": "retry",
             "acquiredAt": iso(began),
-            "leaseExpiresAt": NOW + 3600,
+            "leaseExpiresAt": NOW + 10 * DAY,
             "openShard": "IN_PROGRESS#0",
             "request": "{}",
             "error": {"name": "Earlier", "message": "the first attempt"},
@@ -250,7 +250,7 @@ class TestCalls:
     ) -> None:
         ticket = pending()
         at_each("before-send", answer_lost("UpdateItem", 1))
-        assert extend(ticket, 7200) == TicketState("IN_PROGRESS", True, record()["leaseExpiresAt"])
+        assert extend(ticket, 20 * DAY) == TicketState("IN_PROGRESS", True, record()["leaseExpiresAt"])
 
     @EACH_CALL
     @pytest.mark.parametrize("operation", ["GetItem", "UpdateItem"])
@@ -308,15 +308,15 @@ class TestExtend:
     def test_it_keeps_the_operation_open_for_longer(self, pending: Pending, record: Read) -> None:
         ticket = pending()
         before = record()
-        told = extend(ticket, 7200)
+        told = extend(ticket, 20 * DAY)
         assert told == TicketState("IN_PROGRESS", changed=True, lease_expires_at=record()["leaseExpiresAt"])
-        assert NOW + 7200 <= record()["leaseExpiresAt"] <= NOW + 7300
+        assert NOW + 20 * DAY <= record()["leaseExpiresAt"] < NOW + 21 * DAY
         assert record() | {"leaseExpiresAt": 0} == before | {"leaseExpiresAt": 0}
 
     @pytest.mark.parametrize(
         ("found", "told"),
         [
-            ({}, TicketState("IN_PROGRESS", False, NOW + 3600)),
+            ({}, TicketState("IN_PROGRESS", False, NOW + 10 * DAY)),
             ({"leaseExpiresAt": 0, "pendingSince": None}, TicketState("IN_PROGRESS", False, 0)),
             ({"status": "QUARANTINED", "leaseExpiresAt": NOW - 9}, TicketState("QUARANTINED", False, NOW - 9)),
             (
