@@ -86,7 +86,7 @@ def write_faults(write: Write) -> Iterator[Fault]:
         yield Fault("P1", "twice", f"{write.id}: pending, though {new['owner']} has begun: nobody would wait for it")
     began = is_new_lock(write) and write.actor is not None and write.actor.state == "AcquireLock"
     if new["acquiredAt"] != old["acquiredAt"] and not began:
-        yield Fault("P2", "twice", f"{write.id}: its tickets are void, by {write.actor}")
+        yield Fault("P5", "broken", f"{write.id}: its tickets are void, by {write.actor}")
 
 
 def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:

@@ -143,20 +143,20 @@ RULES = {
     ),
     # P2
     "a ticket is good until its operation begins anew": Rule(
-        "P2 twice: its tickets are void", taken(new=lock(SECOND, 2, acquiredAt="now")), tried_again(acquiredAt="now")
+        "P5 broken: its tickets are void", taken(new=lock(SECOND, 2, acquiredAt="now")), tried_again(acquiredAt="now")
     ),
     "only who acquires a free lock makes new tickets": Rule(
-        "P2 twice: its tickets are void",
+        "P5 broken: its tickets are void",
         change(lock(), lock(SECOND, 2, acquiredAt="now"), state="AcquireLock"),
         change(done(expiresAt=999), lock(SECOND, 2, acquiredAt="now"), state="AcquireLock"),
     ),
     "new tickets are made in one state": Rule(
-        "P2 twice: its tickets are void",
+        "P5 broken: its tickets are void",
         change(done(expiresAt=999), lock(SECOND, 2, acquiredAt="now"), state="TakeNextFence"),
         change(done(expiresAt=999), lock(SECOND, 2, acquiredAt="now"), state="AcquireLock"),
     ),
     "nobody unknown makes new tickets": Rule(
-        "P2 twice: its tickets are void",
+        "P5 broken: its tickets are void",
         by_nobody(done(expiresAt=999), lock(SECOND, 2, acquiredAt="now")),
         by_nobody(done(expiresAt=999), lock(SECOND, 2)),
     ),
