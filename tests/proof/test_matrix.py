@@ -19,6 +19,10 @@ from in_world import cells, counts, places
         ("fast: new", "boundary", ["hangs to its end"], 5),
         ("fast: twice at once", "call", ["answer lost"], 5),
         ("fast: operation for the full lane", "call", ["answer lost", "the other lane"], 5),
+        ("fast: retry, then success", "call", ["answer lost"], 9),
+        ("pending", "point", ["function dies", "connection breaks"], 6),
+        ("pending, early", "call", ["answer lost", "dies after"], 5),
+        ("fast: pending, late", "call", ["answer lost"], 8),
         ("mixed: fast duplicate of a dead full owner", "call", ["never arrives"], 5),
     ],
 )
@@ -93,10 +97,10 @@ BREAKAGES = {
         ("recovered", "AcquireLock update_item", "operator releases"),
         "twice",
     ),
-    "a new attempt leaves the lease of the one before": (
-        "acquiredAt = :at, leaseExpiresAt = :until,",
-        "acquiredAt = :at, leaseExpiresAt = if_not_exists(leaseExpiresAt, :until),",
-        ("fast: no time left", "ReleaseLock update_item", "answer lost"),
+    "a new attempt leaves it pending": (
+        "REMOVE pendingSince",
+        "REMOVE resultRef",
+        ("pending, late", "KeepOpen update_item", "answer lost"),
         "twice",
     ),
 }

@@ -4,6 +4,7 @@ charge-payment, place-order, build-report   the real samples
 plain-work       knows nothing of Once; writes its effect under the provider's key
 hard-work        does what its payload's `script` says for each attempt or fence, after a write under a provider's key
 stepwise         two fenced steps, each of which adds one to a counter
+elsewhere        starts work under its name, or finds it, which says what its payload's `says` has, seconds later
 """
 
 from __future__ import annotations
@@ -11,17 +12,21 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from oncekit.local import LocalCloud
 from oncekit.local.patching import replaced
-from oncekit.promises.journal import Fault, Item, rows_of
-from oncekit.proof.simulation.functions import Functions
+from oncekit.promises.journal import Actor, Fault, Item, rows_of
+from oncekit.proof.simulation.functions import Died, Functions
 from oncekit.proof.simulation.scheduler import Scheduler
 
-OPERATIONS = ("plain-work", "hard-work", "stepwise")
+OPERATIONS = ("plain-work", "hard-work", "stepwise", "elsewhere")
+WORKERS = 3
+"""How often the work elsewhere is begun, if it dies before it has said what it has to say."""
 
 
 class Business:
@@ -32,13 +37,17 @@ class Business:
         self.handlers: dict[str, Callable[[Any, Any], Any]] = {"plain-work": self._plain}
         self.keys: dict[str, Counter[str]] = {}
         """By id: how often which key was handed to a provider outside."""
+        self.work: set[str] = set()
+        """Names of all work that was started elsewhere."""
         from once import operation
 
         self.handlers["hard-work"] = operation()(self._hard)
         self.handlers["stepwise"] = operation()(self._stepwise)
+        self.handlers["elsewhere"] = operation()(self._elsewhere)
 
     def clear(self) -> None:
         self.keys.clear()
+        self.work.clear()
 
     def _provider(self, id: str, key: str) -> None:
         """A call to a system outside: it may die before and after it like any other."""
@@ -79,6 +88,33 @@ class Business:
             return write
 
         return [request.step(name, count(name)) for name in ("first", "second")]
+
+    def _elsewhere(self, request: Any) -> Any:
+        self._provider(request.id, request.provider_key("work"))
+        if request.work_name not in self.work:
+            self.work.add(request.work_name)
+            for number, said in enumerate(request.payload["says"]):
+                self._scheduler.spawn(partial(self._say, number, request.ticket, *said), "work elsewhere")
+        self._scheduler.sleep(request.payload.get("goesOn", 0))
+        return request.pending(request.payload["seconds"])
+
+    def _say(self, number: int, ticket: str, seconds: float, what: str) -> None:
+        """`complete`, `fail` or `extend`; a worker that is not sure says it again."""
+        import once
+        from once.ticket import Ticket
+
+        self._scheduler.sleep(seconds)
+        says: dict[str, Callable[[], object]] = {
+            "complete": lambda: once.complete(ticket, {"by": number}),
+            "fail": lambda: once.fail(ticket, "as the script says"),
+            "extend": lambda: once.extend(ticket, 300),
+        }
+        actor = Actor("ticket", Ticket.read(ticket).of)
+        for _ in range(WORKERS):
+            with suppress(Died, BotoCoreError, ClientError, once.TicketError):
+                self._functions.elsewhere("work-elsewhere", actor, says[what])
+                return
+            self._scheduler.sleep(10)
 
     # ---- the results ----
 

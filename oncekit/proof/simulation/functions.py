@@ -15,11 +15,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from botocore.exceptions import ConnectionClosedError
+from botocore.exceptions import ClientError, ConnectionClosedError
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine.service_calls import Call
@@ -105,6 +106,17 @@ class Functions:
             raise TimeoutError
         return answers[0]
 
+    def elsewhere(self, name: str, actor: Actor, work: Callable[[], object]) -> None:
+        """Does what is no function of Once, in the task that calls; its calls have points like a function's."""
+        self._at[self.scheduler.current.number] = name, actor
+        try:
+            with self.journal.acting(actor):
+                self._pass("begin", "")
+                work()
+                self._pass("end", "")
+        finally:
+            del self._at[self.scheduler.current.number]
+
     def call(self, action: str, make: Callable[[], Any]) -> Any:
         """A call that a function makes. A connection that breaks once is tried again, as botocore does."""
         for attempt in range(4):
@@ -150,20 +162,21 @@ class Functions:
     def installed(self) -> Iterator[None]:
         """The library finds the local cloud's clients, and each function its settings."""
         import once.clients
+        from once import ticket_writes
 
         specs = self.cloud.functions.functions.values()
         settings = {name: value for spec in specs for name, value in spec.environment.items()}
         clients = {name: _Client(self, self.cloud.client(name)) for name in ("dynamodb", "s3")}
         with (
             patch.dict(os.environ, settings),
-            replaced((once.clients, "client", clients.__getitem__)),
+            replaced(*((module, "client", clients.__getitem__) for module in (once.clients, ticket_writes))),
             self.cloud.intercept(self.interceptor),
         ):
             yield
 
 
 class _Client:
-    """An AWS client each of whose calls has a point before and after it."""
+    """An AWS client each of whose calls has a point before and after it; its answers have the date of the world."""
 
     def __init__(self, functions: Functions, client: Any) -> None:
         self._functions = functions
@@ -173,7 +186,20 @@ class _Client:
         found = getattr(self._client, name)
         if name in ("exceptions", "meta"):
             return found
-        return lambda **parameters: self._functions.call(name, lambda: found(**parameters))
+
+        def send(**parameters: Any) -> Any:
+            try:
+                return self._dated(found(**parameters))
+            except ClientError as error:
+                self._dated(error.response)
+                raise
+
+        return lambda **parameters: self._functions.call(name, lambda: send(**parameters))
+
+    def _dated(self, answer: Any) -> Any:
+        date = formatdate(self._functions.scheduler.now(), usegmt=True)
+        answer["ResponseMetadata"].setdefault("HTTPHeaders", {})["date"] = date
+        return answer
 
 
 def _reply(handler: Handler, event: Any) -> dict[str, Any]:

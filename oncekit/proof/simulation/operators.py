@@ -41,7 +41,10 @@ class Operators:
         id = id_of(plan.sendings[min(act.target, len(plan.sendings) - 1)].request)
         if act.what in ("aborts", "redrives"):
             self._meddle(act.what)
-        elif act.what in ("releases", "forgets") or (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
+            return
+        record = self._world.cloud.record(id) or {}
+        waits = record.get("status") == "QUARANTINED" or "pendingSince" in record
+        if act.what in ("releases", "forgets") or waits:
             self.act_now(act.what, id)
 
     def act_now(self, what: str, id: str) -> None:

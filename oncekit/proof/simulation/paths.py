@@ -80,6 +80,12 @@ def again(*script: str, **more: Any) -> Request:
     return request("hard-work", {"script": list(script), "by": "fence"}, onFailed="retry", **more)
 
 
+def elsewhere(seconds: int, *says: tuple[float, str], **more: Any) -> Request:
+    """Work goes on elsewhere, for so many seconds at most, and says this so many seconds after it was started."""
+    payload = {"seconds": seconds, "says": [list(each) for each in says]}
+    return request("elsewhere", payload | ({"goesOn": 5} if says[:1] and not says[0][0] else {}), **more)
+
+
 def answers(status: int) -> Request:
     """As a function for API Gateway."""
     return request("plain-work", {"return": {"statusCode": status, "body": "as it says"}})
@@ -108,6 +114,7 @@ SLOW = hard("slow")
 FAILS_ONCE = again("PermanentError", "ok")
 TWO = (charge(), charge())
 DEATHS = ("dies before", "dies after")
+SAID = (*DEATHS, "answer lost", "never arrives", "arrives late", "function dies", "connection breaks", "hangs")
 AGED = {"full": 200.0, "fast": 450.0}
 """Seconds since the owner of `before` died, by its lane: its lease is over."""
 
@@ -148,6 +155,21 @@ HARD_PATHS: tuple[Path, ...] = (
     Path("recovered, stale", (charge(),), killed="Finalize", background="stale", faults=DEATHS),
     Path("recovered twice at once", (charge(),), killed="Finalize", background="recovery twice"),
     Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", background="recovery late"),
+)
+COMPLETES, TWICE_SAID = (60, "complete"), ((60, "complete"), (90, "fail"))
+EARLY, LATER = (0, "complete"), (200, "complete")
+"""Before its function has returned, and when its time is over."""
+PENDING_PATHS: tuple[Path, ...] = (
+    Path("pending", (elsewhere(300, COMPLETES),), operated=True),
+    Path("pending, early", (elsewhere(300, EARLY),)),
+    Path("pending, twice", (elsewhere(300, *TWICE_SAID),), faults=SAID),
+    Path("pending, fails", (elsewhere(300, (60, "fail")),), ends=("FAILED",), faults=SAID),
+    Path("pending, extended", (elsewhere(60, (40, "extend"), (200, "complete")),), faults=SAID),
+    Path("pending, late", (elsewhere(60, LATER),), faults=SAID),
+    Path("pending, late, quarantine", (elsewhere(60, LATER, onCrash="quarantine"),), operated=True, faults=SAID),
+    Path("pending, never", (elsewhere(60),), ends=("QUARANTINED",), faults=DEATHS),
+    Path("pending, asked twice", (elsewhere(300, COMPLETES), elsewhere(300, COMPLETES)), apart=20),
+    Path("pending, recovered", (elsewhere(300, COMPLETES),), killed="KeepOpen"),
 )
 FORGETS = ("operator forgets",)
 FORGOTTEN_PATHS: tuple[Path, ...] = (
@@ -192,6 +214,12 @@ ALONE: tuple[Path, ...] = (
     Path("fast: no time left, quarantine", (CAREFUL,), throttled=200.0, faults=ENDS_EARLY),
     Path("fast: duplicate of a dead owner", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic"),
     Path("fast: no time left, forgotten", (charge(),), throttled=200.0, faults=FORGETS),
+    Path("fast: released, waited for", (hard("error", "ok", onConflict="wait"),), operated=True),
+    Path("fast: pending", (elsewhere(300, COMPLETES),), joined=True, operated=True),
+    Path("fast: pending, early", (elsewhere(300, EARLY),)),
+    Path("fast: pending, late", (elsewhere(60, LATER),), faults=SAID),
+    Path("fast: pending, late, quarantine", (elsewhere(60, LATER, onCrash="quarantine"),), faults=SAID),
+    Path("fast: pending, never", (elsewhere(60),), ends=("QUARANTINED",), faults=DEATHS),
     Path("fast: recovered", (LARGE,), killed="Finalize"),
     Path("fast: recovered, quarantine", (CAREFUL,), killed="Finalize", ends=("QUARANTINED",), faults=ENDS_EARLY),
 )
@@ -230,6 +258,13 @@ MIXED: tuple[Path, ...] = (
     Path("mixed: in progress for long", (SLOW, SLOW), apart=150, lane="mixed", faults=ENDS_EARLY),
     Path("mixed: failed in one, tried again in the other", (FAILS_ONCE,), before=(FAILS_ONCE,), lane="fast"),
     Path("mixed: mismatch", (charge(1),), before=(charge(),), lane="fast"),
+    Path(
+        "mixed: pending, asked twice",
+        (elsewhere(300, COMPLETES), elsewhere(300, COMPLETES, onConflict="wait")),
+        apart=20,
+        lane="mixed",
+        faults=(*SAID, "hangs to its end"),
+    ),
 )
 FAST_PATHS = (*map(_fast, ALONE + TWICE), *MIXED)
-PATHS = (*PLAIN_PATHS, *HARD_PATHS, *FORGOTTEN_PATHS, *FAST_PATHS)
+PATHS = (*PLAIN_PATHS, *HARD_PATHS, *PENDING_PATHS, *FORGOTTEN_PATHS, *FAST_PATHS)

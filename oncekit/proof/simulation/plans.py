@@ -11,7 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from oncekit.proof.simulation.paths import ORDER, STEPS, Request, Sent, again, bulky, charge, enveloped, hard, request
+from oncekit.proof.simulation.paths import (
+    ORDER,
+    STEPS,
+    Request,
+    Sent,
+    again,
+    bulky,
+    charge,
+    elsewhere,
+    enveloped,
+    hard,
+    request,
+)
 
 Value = TypeVar("Value", str, int)
 
@@ -117,6 +129,7 @@ def draw(seed: int) -> Plan:
     """The plan of a seed."""
     dice = random.Random(seed)  # noqa: S311 no secret
     bodies = [_drawn_request(dice, number) for number in range(dice.choice((1, 1, 2)))]
+    bodies = _elsewhere(random.Random(-3 - seed), bodies)  # noqa: S311 no secret
     sendings, together = [], dice.uniform(100, 400)
     for number in range(dice.randint(len(bodies), 4)):
         body = bodies[number] if number < len(bodies) else dice.choice(bodies)
@@ -149,6 +162,21 @@ def draw(seed: int) -> Plan:
     if background == "calm" and any(each.lane == "fast" for each in drawn):
         background = dice.choice(FAST_BACKGROUNDS)
     return Plan(seed, drawn, tuple(acts), faults, switches, background)
+
+
+SAID = (
+    *((), ((0, "complete"),), ((20, "complete"),), ((20, "fail"), (50, "complete"))),
+    *(((200, "complete"), (900, "complete")), ((20, "extend"), (200, "complete")), ((900, "fail"),)),
+)
+"""By work elsewhere, seconds after it was started: never, early, in time, twice, late."""
+
+
+def _elsewhere(dice: random.Random, bodies: Sequence[Request]) -> list[Request]:
+    """In a quarter of the plans one of them starts work elsewhere."""
+    number, says = dice.randrange(4 * len(bodies)), dice.choice(SAID)
+    more = {"onCrash": "quarantine"} if dice.random() < 0.3 else {}
+    work = elsewhere(dice.choice((30, 120, 600)), *says, **more, idempotencyKey=f"key-{number}")
+    return [work if each == number else body for each, body in enumerate(bodies)]
 
 
 def _with_forgetting(dice: random.Random, acts: Sequence[Act]) -> list[Act]:

@@ -185,10 +185,10 @@ class World:
         self.scheduler.wait(until=self.scheduler.now() + seconds)
 
     def recover(self) -> None:
-        """Let recovery have its time: an hour, or until nothing is open."""
+        """Let recovery have its time: an hour, or until nothing is open, nor waits for work elsewhere."""
         self.scheduler.rest()
         for _ in range(12):
-            if not self.unfinished():
+            if not self.unfinished() and not any("pendingSince" in each for each in all_records(self.cloud).values()):
                 return
             self.pass_time(TURN)
             self.scheduler.rest()
