@@ -14,7 +14,7 @@ BREAKAGES = {
     "a lock is taken from an owner that runs": (
         ": 'attribute_not_exists(id) OR expiresAt < :now' %}",
         ": 'attribute_not_exists(id) OR expiresAt < :now OR #status = :inProgress' %}",
-        "P1 (twice)",
+        "its tickets are void",
     ),
     "a refused request is forgotten": ("Next: RefuseRequest", "Next: RequestRefused", "P5 (lost)"),
 }
