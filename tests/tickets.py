@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import uuid
+from datetime import UTC, datetime
 from typing import Any
 
+from once import ticket_writes
+from once.ticket import Ticket
+
 from oncekit.local import LocalCloud
+from oncekit.local.patching import replaced
 
 
-def end_by_ticket(cloud: LocalCloud, id: str, since: str = "", **end: Any) -> bool:
-    """Whether the ticket of the try that began then, by default of this one, ends the operation in this way."""
-    from boto3.dynamodb.types import TypeSerializer
-
-    record = cloud.record(id) or {}
-    finished = {"finishedAt": record["acquiredAt"], "expiresAt": int(cloud.clock.now()) + 86_400}
-    sets = {"owner": f"ticket:{uuid.uuid4().hex}", "fence": record["fence"] + 1, **finished, **end}
-    gone = ["leaseExpiresAt", "openShard", "request", "requestRef", "pendingSince"]
-    read = {"since": since or record["acquiredAt"], "fence_read": record["fence"]}
-    asked = {**read, "inProgress": "IN_PROGRESS", "quarantined": "QUARANTINED"}
-    values = {f":{name}": TypeSerializer().serialize(value) for name, value in {**sets, **asked}.items()}
-    client = cloud.client("dynamodb")
-    try:
-        client.update_item(
-            TableName=cloud.outputs["TableName"],
-            Key={"id": {"S": id}},
-            ConditionExpression=(
-                "#status IN (:inProgress, :quarantined) AND acquiredAt = :since AND #fence = :fence_read"
-            ),
-            UpdateExpression=f"SET {', '.join(f'#{name} = :{name}' for name in sets)} "
-            f"REMOVE {', '.join(f'#{name}' for name in gone)}",
-            ExpressionAttributeNames={f"#{name}": name for name in [*sets, *gone]},
-            ExpressionAttributeValues=values,
-        )
-    except client.exceptions.ConditionalCheckFailedException:
-        return False
-    return True
+def end_by_ticket(
+    cloud: LocalCloud, id: str, result: Any = None, *, failed: str = "", status: int | None = None
+) -> bool:
+    """Whether the ticket of its try ends the operation: with this result, or as failed."""
+    record, outputs = cloud.record(id) or {}, cloud.outputs
+    of = f"{record['acquiredAt']} {record['fingerprint']} {id}"
+    ticket = str(Ticket(outputs["TableName"], outputs["ResponseBucketName"], 30, of))
+    now = datetime.fromtimestamp(cloud.clock.now(), UTC)
+    with replaced((ticket_writes, "client", cloud.client), (ticket_writes, "parsedate_to_datetime", lambda _: now)):
+        if failed:
+            return ticket_writes.fail(ticket, failed, status=status).changed
+        return ticket_writes.complete(ticket, result).changed

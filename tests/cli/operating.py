@@ -133,9 +133,9 @@ class Operator:
         assert self.record["status"] == "IN_PROGRESS" and "pendingSince" in self.record
         return self.record
 
-    def end_by_ticket(self, since: str, **end: Any) -> bool:
-        """Work elsewhere ends the operation with the ticket of the try that began then; whether it does."""
-        return end_by_ticket(self.cloud, ID, since, **end)
+    def end_by_ticket(self, result: Any = None, *, failed: str = "") -> bool:
+        """Work elsewhere ends the operation with its ticket; whether it does."""
+        return end_by_ticket(self.cloud, ID, result, failed=failed)
 
     def died_in(self, state: str) -> Execution:
         """An owner that is stopped at its call in a state."""

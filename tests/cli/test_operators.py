@@ -256,7 +256,7 @@ def test_a_pending_operation_is_resolved_before_it_runs_out(
     after = operator.record
     assert (after["status"], after["fence"]) == (status, before["fence"] + 1)
     assert not {"pendingSince", "leaseExpiresAt", "request"} & set(after)
-    assert not operator.end_by_ticket(before["acquiredAt"], status="COMPLETED", result="9"), "the first end wins"
+    assert not operator.end_by_ticket(9), "the first end wins"
     assert operator.once("show", ID, "--json").answer["ownerStatus"] == "OPERATOR"
 
 
@@ -293,10 +293,10 @@ def test_a_pending_operation_is_started_again_before_it_runs_out(operator: Opera
 
 
 def test_the_ticket_of_an_operation_that_is_started_again_still_ends_it(operator: Operator) -> None:
-    before = operator.pending()
+    operator.pending()
     operator.before("StartExecution", _connection_lost)
     say(operator, "retry")
-    assert operator.end_by_ticket(before["acquiredAt"], status="COMPLETED", result="9")
+    assert operator.end_by_ticket(9)
     operator.lease_over()
     operator.sweep()
     assert (operator.record["result"], operator.starts) == ("9", 1)
@@ -304,8 +304,8 @@ def test_the_ticket_of_an_operation_that_is_started_again_still_ends_it(operator
 
 @pytest.mark.parametrize("command", ["retry", "resolve"])
 def test_what_its_ticket_ends_meanwhile_no_operator_ends_again(operator: Operator, command: str) -> None:
-    before = operator.pending()
-    operator.before("UpdateItem", lambda: operator.end_by_ticket(before["acquiredAt"], status="COMPLETED", result="9"))
+    operator.pending()
+    operator.before("UpdateItem", lambda: operator.end_by_ticket(9))
     assert say(operator, command).code == 3
     assert operator.record["result"] == "9"
 

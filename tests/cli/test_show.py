@@ -107,8 +107,8 @@ def test_what_is_pending_says_since_when_until_when_and_how_a_person_ends_it(ope
 
 
 def test_what_its_ticket_ended_has_no_owner_in_a_lane(operator: Operator) -> None:
-    record = operator.pending()
-    operator.end_by_ticket(record["acquiredAt"], status="COMPLETED", result="9")
+    operator.pending()
+    operator.end_by_ticket(9)
     told, text = shown(operator), operator.once("show", ID).out
     assert (told["ownerStatus"], told["lane"], told["log"], told["execution"]) == ("TICKET", None, None, None)
     assert "  owner       TICKET  " in text and "  lane  " not in text and "next:" not in text

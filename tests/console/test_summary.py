@@ -345,11 +345,8 @@ def test_a_pending_operation_says_what_it_waits_for_until_when_and_what_comes_th
 @pytest.mark.parametrize(
     ("end", "said"),
     [
-        ({"status": "COMPLETED", "result": "{}"}, ", and gave its answer, which is stored."),
-        (
-            {"status": "FAILED", "error": {"name": "PermanentError", "message": "no"}},
-            ", as failed for good (PermanentError: no); the failure is stored.",
-        ),
+        ({}, ", and gave its answer, which is stored."),
+        ({"failed": "no"}, ", as failed for good (PermanentError: no); the failure is stored."),
     ],
 )
 def test_an_operation_that_its_ticket_ended_says_so(
@@ -359,7 +356,7 @@ def test_an_operation_that_its_ticket_ended_says_so(
     assert end_by_ticket(cloud, id_of(ELSEWHERE), **end)
     cloud.run(ELSEWHERE)
     ended = f"Work elsewhere ended it with its ticket{said}"
-    got = "answer" if end["status"] == "COMPLETED" else "failure"
+    got = "failure" if end else "answer"
     assert story(cloud, ELSEWHERE) == f"{STARTED} {ended} 1 duplicate got the stored {got}."
     alone = summary([], cloud.record(id_of(ELSEWHERE)))
     assert alone == f"Your function was started once, and started work elsewhere. {ended}"
@@ -367,7 +364,7 @@ def test_an_operation_that_its_ticket_ended_says_so(
 
 def test_a_ticket_that_was_faster_than_its_function_is_not_taken_for_another_owner(cloud: LocalCloud) -> None:
     def end() -> None:
-        assert end_by_ticket(cloud, id_of(ELSEWHERE), status="COMPLETED", result="{}")
+        assert end_by_ticket(cloud, id_of(ELSEWHERE))
 
     with cloud.intercept(before(end, state="KeepOpen")):
         started = cloud.run(ELSEWHERE)
