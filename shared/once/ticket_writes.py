@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from once.clients import client
 from once.errors import TicketError
@@ -22,7 +22,6 @@ from once.result_store import ResultStore
 from once.ticket import DAY, Ticket
 
 if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
@@ -101,7 +100,7 @@ def extend(ticket: str, seconds: int) -> TicketState:
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
     except dynamodb.exceptions.ConditionalCheckFailedException as error:
-        there = Seen.there(of, error)
+        there = Seen.of(of, error.response)
         # As it was asked for: the answer to the first send of this call was lost.
         return TicketState(there.status, there.lease_expires_at == until, there.lease_expires_at)
     return TicketState("IN_PROGRESS", changed=True, lease_expires_at=until)
@@ -147,7 +146,7 @@ def _end(of: Ticket, status: str, answer: Answer) -> TicketState:
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
         except dynamodb.exceptions.ConditionalCheckFailedException as error:
-            seen = Seen.there(of, error)
+            seen = Seen.of(of, error.response)
         else:
             return TicketState(status, changed=True)
     return TicketState(seen.status, changed=seen.owner == owner)
@@ -181,11 +180,6 @@ class Seen:
                 "never was; nothing was written"
             )
         return cls(record["status"]["S"], record["owner"]["S"], numbers["fence"], numbers.get("leaseExpiresAt"), at)
-
-    @classmethod
-    def there(cls, ticket: Ticket, error: "ClientError") -> "Seen":
-        """As it was when a write was refused."""
-        return cls.of(ticket, cast("Mapping[str, Any]", error.response))
 
 
 def _read(of: Ticket, dynamodb: "DynamoDBClient") -> Seen:
