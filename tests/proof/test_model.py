@@ -168,7 +168,7 @@ MUTANTS = {
     "the fast lane tries again what has begun": Mutant(
         Case((A,), "X", Budget(errors=1)),
         "P2: business logic was started twice",
-        edit("ExecuteBusinessLogic", '["Lambda.TooManyRequestsException"]', '["States.ALL"]', "fast"),
+        edit("ExecuteBusinessLogic", '"Catch":', '"Retry": [{"ErrorEquals": ["States.ALL"]}], "Catch":', "fast"),
     ),
     "a recovery acts on whatever record is there": Mutant(
         QUICK["recovery of another payload"], "P6", edit("ReadRecord", OF_THIS_RECORD, "false", "operation")
@@ -250,7 +250,7 @@ MUTANTS = {
     "a heartbeat revives what was released": Mutant(
         Case((QUARANTINE | PENDING,), "F", Budget(extends=1, operators=1)),
         "P1: work elsewhere has revived",
-        edit("extend", "leaseExpiresAt > :zero AND ", "", "ticket"),
+        edit("extend", " AND attribute_exists(pendingSince)", "", "ticket"),
     ),
     "a heartbeat makes a lease shorter": Mutant(
         Case((PENDING,), "X", Budget(extends=1)),
