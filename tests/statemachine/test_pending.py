@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_client import Client
 from scenario import LANES, cause, dead, ends_in, record_of, released, result, run
 
 from oncekit.local import Execution, LocalCloud
@@ -164,31 +163,6 @@ def test_a_large_result_is_fetched_from_the_bucket(cloud: LocalCloud, elsewhere:
     request = begun(cloud, lane)
     elsewhere.complete("x" * 5000)
     assert result(cloud, run(cloud, request, lane)) == "x" * 5000
-
-
-@LANES
-def test_a_sender_by_http_is_told_202_until_it_has_ended(
-    cloud: LocalCloud, elsewhere: Elsewhere, client: Client, lane: Lane
-) -> None:
-    payload = {"script": [WORKS]}
-    if lane == "full":
-        begun(cloud, lane)
-    else:
-        assert client.post("goes-on", "order-1", payload).status == 202
-    assert client.post("goes-on", "order-1", payload).status == 202
-    assert client.get("goes-on", "order-1").status == 202
-    elsewhere.complete({"a": 1})
-    answer = client.post("goes-on", "order-1", payload)
-    assert (answer.status, json.loads(answer.body)) == (200, {"a": 1})
-    assert client.get("goes-on", "order-1").status == 200
-
-
-def test_a_failure_has_the_status_that_its_ticket_names(elsewhere: Elsewhere, client: Client) -> None:
-    payload = {"script": [WORKS]}
-    assert client.post("goes-on", "order-1", payload).status == 202
-    elsewhere.call("fail", "card declined", status=402)
-    answer = client.post("goes-on", "order-1", payload)
-    assert (answer.status, json.loads(answer.body)["detail"]) == (402, "card declined")
 
 
 # ---- its time is up ----
