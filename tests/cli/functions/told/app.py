@@ -16,22 +16,14 @@ LATCHES = Path(os.environ["LATCHES"])
 ERRORS = {"NeedsAttention": NeedsAttention, "PermanentError": PermanentError}
 
 
-def handler(event: dict[str, Any], context: object) -> Any:
-    with (LATCHES / "starts").open("a") as log:
-        log.write(f"{event['attempt']}\n")
-    if "pending" in (do := to_do()):
-        return {"replyToken": event["replyToken"], "oncePending": do["pending"]}
-    return told(event, context)
-
-
-def to_do() -> dict[str, Any]:
-    script: list[dict[str, Any]] = json.loads((LATCHES / "script.json").read_text())
-    return script[min(len((LATCHES / "starts").read_text().splitlines()), len(script)) - 1]
-
-
 @operation()
-def told(request: Request) -> Any:
-    do = to_do()
+def handler(request: Request) -> Any:
+    with (LATCHES / "starts").open("a") as log:
+        log.write(f"{request.attempt}\n")
+    script = json.loads((LATCHES / "script.json").read_text())
+    do = script[min(len((LATCHES / "starts").read_text().splitlines()), len(script)) - 1]
+    if "pending" in do:
+        return request.pending(do["pending"])
     if "print" in do:
         print(do["print"])
     if "step" in do:
