@@ -1,4 +1,4 @@
-"""A template of a test's own on the shared cloud, with its events delivered: small machines, rules, queues, pipes."""
+"""A template of a test's own on the shared cloud, with its events delivered: small machines, functions, queues."""
 
 from __future__ import annotations
 
@@ -50,6 +50,41 @@ def worker(name: str = "Worker", type: str = "STANDARD") -> str:
     return WORKER.format(name=name, type=type)
 
 
+FUNCTION = """
+  {name}:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: ../functions/
+      Handler: app.handler
+      Runtime: python3.13
+      {more}
+"""
+SCRIPTED = """
+import json
+
+def handler(event, context):
+    if "fail" in json.dumps(event):
+        raise RuntimeError("it failed")
+    records = event.get("Records", [])
+    if bad := [each["messageId"] for each in records if each.get("body") == "bad"]:
+        return {"batchItemFailures": [{"itemIdentifier": each} for each in bad]}
+    return next((json.loads(each["body"]) for each in records if "answer" in each.get("body", "")), None)
+"""
+
+
+def function(stand: Stand, events: str = "", name: str = "Works", more: str = "") -> str:
+    """A function that fails if "fail" is in its event, says of a message "bad" that it failed, and answers a body with
+    "answer" in it.
+
+    All tests share its folder: what is registered again as it was is warm.
+    """
+    code = stand.folder.parent / "functions" / "app.py"
+    if not code.exists():
+        code.parent.mkdir()
+        code.write_text(SCRIPTED)
+    return FUNCTION.format(name=name, more=f"Events: {{ {events} }}\n      {more}" if events else more)
+
+
 ODD = """
 QueryLanguage: JSONata
 StartAt: Both
@@ -83,6 +118,8 @@ class Stand:
         path = self.folder / "template.yaml"
         path.write_text(HEAD + resources)
         self._stack = deploy(load(path), self.cloud._service_calls.make, self.cloud.endpoint_url, self._known)
+        for name, spec in self._stack.functions.items():
+            self.cloud.register_function(name, spec)
         self.cloud._exchange.deploy(self._stack.resources)
 
     @property
@@ -110,6 +147,12 @@ class Stand:
 
     def inputs(self, machine: str = "Worker") -> list[Any]:
         return [execution.input for execution in self.executions(machine)]
+
+    def got(self, name: str = "Works") -> list[Any]:
+        """The events that a function got, oldest first, when all is quiet."""
+        self.cloud.settle()
+        physical = self.stack.resources[name].ref
+        return [each.event for each in self.cloud.functions.invocations if each.function == physical]
 
     def messages(self, name: str) -> list[Any]:
         """Moto's messages in a queue, received or not, when all is quiet."""
@@ -155,3 +198,13 @@ def standing(folder: Path, cloud: LocalCloud) -> Iterator[Stand]:
     finally:
         cloud.reset()
         stand.remove()
+
+
+@contextmanager
+def deployed(cloud: LocalCloud, folder: Path, template: str) -> Iterator[None]:
+    """This template in the place of the shared one."""
+    (folder / "template.yaml").write_text(template)
+    before = cloud._parameters, cloud._path
+    cloud.redeploy({}, folder / "template.yaml")
+    yield
+    cloud.redeploy(*before)

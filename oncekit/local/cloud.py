@@ -50,8 +50,8 @@ class Cloud:
     """Deploys a template on this machine and runs it: open it with `with`, one at a time in a process.
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
-    endpoint, `http_port` that of the template's API, 0 for any free one; `events` says whether rules, schedules and
-    pipes deliver; `on_output` gets each line of the logs of functions; `dice` are behind jitter, $random and $uuid.
+    endpoint, `http_port` that of the template's API, 0 for any free one; `events` says whether events are
+    delivered; `on_output` gets each line of the logs of functions; `dice` are behind jitter, $random and $uuid.
     Raises TemplateError or DefinitionError when the template cannot be deployed, and PortInUseError.
     """
 
@@ -112,6 +112,7 @@ class Cloud:
         from moto import mock_aws
 
         from oncekit.local.engine import dynamodb, install
+        from oncekit.local.events import queues
         from oncekit.local.events.exchange import Exchange
 
         self._stack.enter_context(mock_aws(config={"core": {"mock_credentials": False}}))
@@ -131,6 +132,7 @@ class Cloud:
             "cloudformation": answering(lambda: self.application),
             "dynamodb": dynamodb.answering(self.clock),
             "lambda": self._lambda_api.answer,
+            "sqs": queues.answer,
         }
         self._stack.enter_context(self.services.served())
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
@@ -140,7 +142,9 @@ class Cloud:
         self._step_functions = StepFunctions(executions, self.clock.now)
         self.services.named["states"] = self._step_functions.served
         calls.answered_here["stepfunctions"] = self._step_functions.answer
-        self._exchange = Exchange(self.clock, calls.direct, self.permissions, self._events, self._quiet_until)
+        self._exchange = Exchange(
+            self.clock, calls.direct, self.functions.invoke, self.permissions, self._events, self._quiet_until
+        )
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
         callers = Callers(self._keys, self.permissions, self.clock)
@@ -261,13 +265,13 @@ class Cloud:
         made_of: set[Path] = set()
         try:
             deployed = deploy(template, self._service_calls.make, self.endpoint_url, self._known, made_of)
-            self._run(deployed)
+            for name in set(deployed.functions) - self._added:
+                self.functions.register(name, deployed.functions[name])
+            self._run(deployed)  # a queue may have messages for a function
         finally:
             self.sources |= made_of
         for name in set(self.deployed.functions) - set(deployed.functions) - self._added:
             self.functions.put_away(name)
-        for name in set(deployed.functions) - self._added:
-            self.functions.register(name, deployed.functions[name])
         self.deployed = deployed
         self.sources = frozenset(made_of)
 
@@ -382,6 +386,7 @@ class Cloud:
         """Stop all executions and deliveries, without the events that this would cause."""
         with self._exchange.resetting() as wait_for_deliveries:
             self.executions.forget()
+            self.functions.end_running()
             wait_for_deliveries()
             self.executions.forget()
 

@@ -8,7 +8,8 @@ type. What moto ignores is added here, and nowhere else:
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment;
                                       one of an image only gets a name
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
-    Event buses, rules, schedules, pipes  only get a name here; `events/exchange.py` creates and runs them
+    Event buses, rules, schedules, pipes, event source mappings
+                                      only get a name here; `events/exchange.py` creates and runs them
     Roles and their policies          only get a name here; `permissions/` checks every call against them
     AWS::CloudFormation::Stack        an application inside this one, deployed as this one is; what is in it is found by
                                       its own logical id, or with that of the application before it where that is taken

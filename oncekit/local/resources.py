@@ -53,7 +53,6 @@ NAMED = {
     "AWS::Lambda::LayerVersion": Named("arn:aws:lambda:{region}:{account}:layer:{name}:1", {}),
     "AWS::Lambda::Version": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:1", {"Version": "1"}),
     "AWS::Lambda::Alias": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:{Name}", {}),
-    # A queue or a stream starts a function here only by way of a pipe and an operation.
     "AWS::Lambda::EventSourceMapping": Named("{name}", {"Id": "{name}"}),
     "AWS::Events::EventBus": _with_arn("events:event-bus/{name}", Name="{name}"),
     "AWS::Events::Rule": _with_arn("events:rule/{bus}{name}"),

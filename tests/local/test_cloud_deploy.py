@@ -138,10 +138,10 @@ def test_resource_that_nobody_knows_has_a_name_and_attributes_and_is_told(projec
     assert list(left_out(stack.resources)) == ["Odd (AWS::Odd::Thing)"]
 
 
-def test_event_of_a_function_from_a_queue_is_left_out_and_told(project: Project) -> None:
+def test_a_mapping_whose_source_is_elsewhere_is_left_out_and_told(project: Project) -> None:
     mapping = "  Reads: { Type: AWS::Lambda::EventSourceMapping, Properties: { FunctionName: !Ref Echo } }\n"
     stack = project.deploy(TABLE.format(name="deploy-m", key="id") + FUNCTION + mapping)
-    assert list(left_out(stack.resources)) == ["Reads (AWS::Lambda::EventSourceMapping)"]
+    assert list(left_out(stack.resources)) == ["Reads (AWS::Lambda::EventSourceMapping: its source is not here)"]
 
 
 def test_function_without_a_folder_is_named(project: Project) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
+from event_stand import deployed
 
 from oncekit.local import LocalCloud
 from oncekit.local.events.exchange import left_out
@@ -43,16 +43,6 @@ def handler(event, context):
         return json.loads(body)
     return {"statusCode": 201, "headers": {"X-Kind": "fee"}, "body": json.dumps(event)}
 """
-
-
-@contextmanager
-def deployed(cloud: LocalCloud, folder: Path, template: str) -> Iterator[None]:
-    """This template in the place of the shared one."""
-    (folder / "template.yaml").write_text(template)
-    before = cloud._parameters, cloud._path
-    cloud.redeploy({}, folder / "template.yaml")
-    yield
-    cloud.redeploy(*before)
 
 
 @pytest.fixture

@@ -86,16 +86,23 @@ class Attempts:
             self._refused(shipment, shipment.refusal)
             return
         try:
-            fate = self.fates[-1] if self.fates else at_once
-            delays = list(fate(shipment.delivery))
-        except (Refusal, ClientError, BotoCoreError, OSError) as error:
-            self._refused(shipment, refusal_of(error))
+            delays = self.arrivals(shipment.delivery)
+        except Refusal as refusal:
+            self._refused(shipment, refusal)
             return
         for delay in delays:
             if delay > 0:
                 self._delivery_queue.later(delay, lambda: self._send(shipment))
             else:
                 self._send(shipment)
+
+    def arrivals(self, delivery: Delivery) -> list[float]:
+        """After how many seconds it arrives, each time that it does. Raises Refusal."""
+        try:
+            fate = self.fates[-1] if self.fates else at_once
+            return list(fate(delivery))
+        except (Refusal, ClientError, BotoCoreError, OSError) as error:
+            raise refusal_of(error) from error
 
     def _send(self, shipment: Shipment) -> None:
         try:

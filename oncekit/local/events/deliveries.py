@@ -39,9 +39,9 @@ class Delivery:
     """One attempt to deliver something to one target."""
 
     kind: str
-    """`rule`, `schedule` or `pipe`."""
+    """`rule`, `schedule`, `pipe` or `mapping`."""
     name: str
-    """Of the rule, schedule or pipe."""
+    """Of the rule, schedule, pipe or event source mapping."""
     target: str
     """ARN."""
     input: str

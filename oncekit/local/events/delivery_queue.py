@@ -1,5 +1,7 @@
 """The delivery queue: one thread that makes all deliveries in order, while virtual time stands still.
 
+What takes its time, a function, is invoked beside it: `aside`.
+
 There are two kinds of later work. `later` must happen, like the retry of a delivery: virtual time moves to it when
 there is nothing else to do. `at` happens only if virtual time reaches it, like the next run of a schedule.
 """
@@ -61,6 +63,13 @@ class DeliveryQueue:
         self._clock.enter()
         self._queue.put((self._round, work))
 
+    def aside(self, work: Work) -> None:
+        """Do it in a thread of its own, so that it holds up nothing behind it; virtual time stands still meanwhile."""
+        self._activity.begin()
+        self._clock.enter()
+        given = self._round, work
+        threading.Thread(target=self._do, args=given, name="delivery_queue-aside", daemon=True).start()
+
     def later(self, seconds: float, work: Work) -> None:
         """Do it after this much time."""
         if seconds <= 0:
@@ -114,13 +123,15 @@ class DeliveryQueue:
 
     def _live(self) -> None:
         while (item := self._queue.get()) is not None:
-            round_, work = item
-            try:
-                if round_ == self._round:
-                    work()
-            except Exception as error:  # the delivery queue outlives what it carries
-                _log.exception(FAULT)
-                self._fault = error
-            finally:
-                self._clock.leave()
-                self._activity.end()
+            self._do(*item)
+
+    def _do(self, round_: int, work: Work) -> None:
+        try:
+            if round_ == self._round:
+                work()
+        except Exception as error:  # the delivery queue outlives what it carries
+            _log.exception(FAULT)
+            self._fault = error
+        finally:
+            self._clock.leave()
+            self._activity.end()

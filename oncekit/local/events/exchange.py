@@ -1,4 +1,4 @@
-"""The exchange: all rules, schedules and pipes as deployed, and the switch that turns them on and off."""
+"""The exchange: all rules, schedules, pipes and mappings as deployed, and the switch that turns them on and off."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from oncekit.asl.definition import why_not
+from oncekit.local.account import name_and_qualifier
 from oncekit.local.clock import Clock
-from oncekit.local.events import pipes, queues, rules
+from oncekit.local.events import mappings, pipes, queues, rules
 from oncekit.local.events.attempts import Attempts
 from oncekit.local.events.deliveries import Event, Fate
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
+from oncekit.local.events.mappings import EventSource, Invoke, QueueMappings
 from oncekit.local.events.patterns import PatternError
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import QuietUntil, Schedule, ScheduleRuns
@@ -22,6 +24,7 @@ from oncekit.local.patching import replaced
 from oncekit.local.permissions import Permissions
 from oncekit.local.resources import Deployed
 
+_FUNCTION = "AWS::Lambda::Function"
 _MACHINE = "AWS::StepFunctions::StateMachine"
 _MAPPING = "AWS::Lambda::EventSourceMapping"
 _PIPE = "AWS::Pipes::Pipe"
@@ -35,7 +38,13 @@ class Exchange:
     """Delivers events while it is on. What happens while it is off is never delivered."""
 
     def __init__(
-        self, clock: Clock, clients: Clients, guard: Permissions, on: bool, quiet_until: QuietUntil = lambda _arn: 0.0
+        self,
+        clock: Clock,
+        clients: Clients,
+        invoke: Invoke,
+        guard: Permissions,
+        on: bool,
+        quiet_until: QuietUntil = lambda _arn: 0.0,
     ) -> None:
         self._clock = clock
         self._on = on
@@ -47,6 +56,8 @@ class Exchange:
         self._schedule_runs = ScheduleRuns(clock, self._delivery_queue, self._attempts.ship, quiet_until)
         self._open_pipes: list[Pipe] = []
         self._pipes = Pipes(clock, self._delivery_queue, self._attempts.ship, guard)
+        self._sources: list[EventSource] = []
+        self._mappings = QueueMappings(clock, self._delivery_queue, invoke, self._attempts.arrivals, guard)
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -56,7 +67,7 @@ class Exchange:
         with ExitStack() as stack:
             stack.callback(self._delivery_queue.close)
             stack.enter_context(
-                replaced(*rules.changes(self._clock, self._route), *queues.changes(self._clock, self._pipes.changed))
+                replaced(*rules.changes(self._clock, self._route), *queues.changes(self._clock, self._changed))
             )
             watchers.append(self._watch)
             stack.callback(watchers.remove, self._watch)
@@ -69,24 +80,26 @@ class Exchange:
         for logical_id, each in made.items():
             with readable(logical_id):
                 try:
-                    if is_run(each):
+                    if is_run(each, made):
                         resources[logical_id] = each
                 except PatternError as error:
-                    raise TemplateError(f"{logical_id}: AWS would refuse the rule: {error}") from error
+                    what = "the rule" if each.type == _RULE else "a filter"
+                    raise TemplateError(f"{logical_id}: AWS would refuse {what}: {error}") from error
         wanted = _of_type(resources, _RULE)
         schedules = []
         for logical_id, each in _of_type(resources, _SCHEDULE).items():
             with readable(logical_id):
                 schedules.append(Schedule.of(logical_id, each.ref, each.properties))
-        open_pipes = list(_pipes(resources))
+        open_pipes, sources = list(_pipes(resources)), list(_sources(resources))
         buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
         self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})
-        self._schedules, self._open_pipes = schedules, open_pipes
+        self._schedules, self._open_pipes, self._sources = schedules, open_pipes, sources
         self._run()
 
     def _run(self) -> None:
         self._schedule_runs.run(self._schedules if self._on else [])
         self._pipes.run(self._open_pipes if self._on else [])
+        self._mappings.run(self._sources if self._on else [])
 
     # ---- what happens ----
 
@@ -96,6 +109,10 @@ class Exchange:
             self._activity.begin()
         else:
             self._activity.end()
+
+    def _changed(self, queue: Any) -> None:
+        self._pipes.changed(queue)
+        self._mappings.changed(queue)
 
     def _route(self, rule: Any, event: Event) -> None:
         if self._on and rules.is_for(rule, event):
@@ -151,6 +168,7 @@ class Exchange:
             self._attempts.fates = []
             self._on = on
             self._schedule_runs.restart()
+            self._mappings.restart()
 
 
 def _of_type(resources: Mapping[str, Deployed], kind: str) -> dict[str, Deployed]:
@@ -164,16 +182,32 @@ def _pipes(resources: Mapping[str, Deployed]) -> Iterator[Pipe]:
                 yield pipe_of(each.ref, each.properties)
 
 
+def _sources(resources: Mapping[str, Deployed]) -> Iterator[EventSource]:
+    for logical_id, each in _of_type(resources, _MAPPING).items():
+        if str(each.properties.get("Enabled", True)).lower() != "false":
+            with readable(logical_id):
+                function = _function_of(str(each.properties["FunctionName"]), resources)
+                role = function.properties.get("Role") if function else None
+                yield mappings.source_of(each.ref, role, each.properties)
+
+
+def _function_of(name: str, resources: Mapping[str, Deployed]) -> Deployed | None:
+    """The function of a name or an ARN, also of its alias; None where it does not run here."""
+    name, _ = name_and_qualifier(name)
+    found = (each for each in _of_type(resources, _FUNCTION).values() if each.ref == name and each.is_run)
+    return next(found, None)
+
+
 def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
     """What an application has beside its operations, and is here by its name only, each as people know it.
 
     Without this an application could be tried here only after everything else was taken out of its template.
     """
     for logical_id, each in resources.items():
-        reason = _why_not(each) if each.ref else None
+        reason = _why_not(each, resources) if each.ref else None
         if reason is not None:
             yield f"{logical_id} ({each.type}: {reason})"
-        elif each.ref and not is_run(each):
+        elif each.ref and not is_run(each, resources):
             yield f"{logical_id} ({each.type})"
     here = {each.ref for each in resources.values()}
     functions = (each.properties for each in resources.values() if each.type == "AWS::Lambda::Function")
@@ -182,12 +216,18 @@ def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
             yield f"{arn} (a layer)"
 
 
-def _why_not(each: Deployed) -> str | None:
-    """Why a state machine is in name only, None for one that runs, and for any other resource."""
-    return why_not(json.loads(each.properties["DefinitionString"])) if each.type == _MACHINE else None
+def _why_not(each: Deployed, resources: Mapping[str, Deployed]) -> str | None:
+    """Why a state machine or a mapping is in name only, None for one that runs, and for any other resource."""
+    if each.type == _MACHINE:
+        return why_not(json.loads(each.properties["DefinitionString"]))
+    if each.type != _MAPPING:
+        return None
+    if _function_of(str(each.properties["FunctionName"]), resources) is None:
+        return f"the function {each.properties['FunctionName']} does not run here"
+    return mappings.why_not(each.properties)
 
 
-def is_run(each: Deployed) -> bool:
+def is_run(each: Deployed, resources: Mapping[str, Deployed]) -> bool:
     """Whether the local cloud does what a resource does on AWS, as far as an operation can tell."""
     if each.type == _RULE:
         return rules.is_supported(each.properties)
@@ -195,4 +235,6 @@ def is_run(each: Deployed) -> bool:
         return pipes.is_supported(each.properties)
     if each.type == _SCHEDULE:
         return is_target(each.properties["Target"]["Arn"])
-    return each.is_run and each.type != _MAPPING
+    if each.type == _MAPPING:
+        return _why_not(each, resources) is None
+    return each.is_run

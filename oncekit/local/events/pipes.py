@@ -26,7 +26,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from oncekit.asl.sizes import text_of
-from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.account import REGION
 from oncekit.local.clock import Clock
 from oncekit.local.events import queues
 from oncekit.local.events.attempts import RetryPolicy, Shipment
@@ -101,6 +101,11 @@ def pipe_of(name: str, properties: Mapping[str, Any]) -> Pipe:
 
 def record_of(message: Any, queue: Any) -> dict[str, Any]:
     """A message as a pipe sees it."""
+    of_fifo = {
+        "SequenceNumber": message.sequence_number,
+        "MessageGroupId": message.group_id,
+        "MessageDeduplicationId": message.deduplication_id,
+    }
     return {
         "messageId": message.id,
         "receiptHandle": message.receipt_handle,
@@ -110,6 +115,7 @@ def record_of(message: Any, queue: Any) -> dict[str, Any]:
             "SentTimestamp": str(message.sent_timestamp),
             "SenderId": message.sender_id,
             "ApproximateFirstReceiveTimestamp": str(message.approximate_first_receive_timestamp),
+            **{name: value for name, value in of_fifo.items() if queue.fifo_queue and value is not None},
         },
         "messageAttributes": {
             name: {key[:1].lower() + key[1:]: value for key, value in attribute.items()}
@@ -150,7 +156,7 @@ class Pipes:
 
     def _look(self, pipe: Pipe) -> None:
         """Deliver what is there, and look again when more can be received."""
-        backend = _backend()
+        backend = queues.backend()
         if pipe not in self._running or pipe.queue not in backend.queues:
             return
         if not self._may(pipe, "ReceiveMessage", "GetQueueAttributes"):
@@ -178,7 +184,7 @@ class Pipes:
 
     def _delete(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:
         """Delete messages; without the permission to they are received again."""
-        backend = _backend()
+        backend = queues.backend()
         if records and pipe.queue in backend.queues and self._may(pipe, "DeleteMessage"):
             for record in records:
                 backend.delete_message(pipe.queue, record["receiptHandle"])
@@ -193,9 +199,3 @@ class Pipes:
         except ClientError:
             return False
         return True
-
-
-def _backend() -> Any:
-    from moto.sqs.models import sqs_backends
-
-    return sqs_backends[ACCOUNT][REGION]

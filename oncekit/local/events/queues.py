@@ -1,28 +1,42 @@
 """Queues in the clock's time: visibility timeouts, delays, and the redrive policy, on moto's SQS.
 
 moto uses the wall clock, makes a message visible a millisecond too late, and lets a long poll wait for virtual time to
-pass; here such a poll waits in real time. A message that was received as often as the redrive policy allows is moved to
-the dead-letter queue at the next receive, as on AWS.
+pass; here such a poll waits in real time. The sequence numbers of a FIFO queue grow here; moto's are random. A message
+that was received as often as the redrive policy allows is moved to the dead-letter queue at the next receive, as on
+AWS.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
+from oncekit.local.own_services import Answer, Proceed, Request
 from oncekit.local.patching import Change
 
 POLL_SECONDS = 0.05
+_ONE_AT_A_TIME = threading.RLock()
+"""Held by who receives, and by who sends a batch: who looks into the queue meanwhile finds all of it, each time."""
+
+
+def answer(request: Request, proceed: Proceed) -> Answer:
+    """Moto's answers."""
+    if request.target != "SendMessageBatch":
+        return proceed()
+    with _ONE_AT_A_TIME:
+        return proceed()
 
 
 def changes(clock: Clock, changed: Callable[[Any], None]) -> list[Change]:
     """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
     from moto.sqs import models
 
-    one_at_a_time = threading.RLock()
+    numbers = itertools.count(1)
     receive, add, change = (
         models.SQSBackend.receive_message,
         models.Queue.add_message,
@@ -34,13 +48,15 @@ def changes(clock: Clock, changed: Callable[[Any], None]) -> list[Change]:
     ) -> Any:
         end = time.monotonic() + wait_seconds_timeout
         while True:
-            with one_at_a_time:
+            with _ONE_AT_A_TIME:
                 found = receive(self, queue_name, count, 0, *args, **kwargs)
             if found or time.monotonic() >= end:
                 return found
             time.sleep(POLL_SECONDS)
 
     def add_message(self: Any, message: Any) -> None:
+        if self.fifo_queue:
+            message.sequence_number = f"{next(numbers):020}"
         add(self, message)
         changed(self)
 
@@ -62,3 +78,10 @@ def next_offer(queue: Any, now: float) -> float | None:
     """When the next of a queue's hidden or delayed messages can be received; None when there is none."""
     times = [max(message.visible_at, message.delayed_until) / 1000 for message in queue._messages]
     return min((each for each in times if each > now), default=None)
+
+
+def backend() -> Any:
+    """Moto's queues."""
+    from moto.sqs.models import sqs_backends
+
+    return sqs_backends[ACCOUNT][REGION]

@@ -155,7 +155,7 @@ class LambdaRuntime:
 
     def reset(self) -> None:
         """Forget invocations and logs; end running invocations. Functions and warm environments stay."""
-        self._end_running()
+        self.end_running()
         with self._lock:
             self._invocations.clear()
             self._printed.clear()
@@ -169,9 +169,10 @@ class LambdaRuntime:
             functions = [*self._functions.values(), *self._put_away.values()]
             retired = [environment for function in functions for environment in function.idle]
         _end(retired)
-        self._end_running()
+        self.end_running()
 
-    def _end_running(self) -> None:
+    def end_running(self) -> None:
+        """End the invocations that are running; functions stay."""
         with self._quiet:
             for _, environment in self._busy.values():
                 environment.abort()
