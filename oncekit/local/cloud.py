@@ -23,6 +23,7 @@ from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.events import Fate
 from oncekit.local.execution import Execution, Executions, state_of
 from oncekit.local.gateway.callers import Callers
+from oncekit.local.gateway.http_api import http_apis
 from oncekit.local.gateway.listener import Gateway
 from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
@@ -277,12 +278,12 @@ class Cloud:
 
     def _run(self, deployed: Stack) -> None:
         """What delivers, checks and serves goes by these resources from now on."""
-        apis = rest_apis(deployed.resources)
+        apis = [*rest_apis(deployed.resources), *http_apis(deployed.resources)]
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
         self._gateway.deploy(apis)
         self._dead_letter_queues = _dead_letter_queues(deployed.resources)
-        there = re.compile("|".join(rf"https://{api.id}\.execute-api\.[^/]+/{api.stage}" for api in apis) or "(?!)")
+        there = re.compile("|".join(api.address for api in apis) or "(?!)")
         self._outputs = {name: there.sub(self.http_url, value) for name, value in deployed.outputs.items()}
         self._application = deployed.root.telling(lambda value: there.sub(self.http_url, value))
 

@@ -62,6 +62,10 @@ NAMED = {
     "AWS::ApiGateway::RestApi": Named("{name}", {"RestApiId": "{name}", "RootResourceId": "root"}),
     "AWS::ApiGateway::Deployment": Named("{name}", {"DeploymentId": "{name}"}),
     "AWS::ApiGateway::Stage": Named("{StageName}", {}),
+    "AWS::ApiGatewayV2::Api": Named(
+        "{name}", {"ApiId": "{name}", "ApiEndpoint": "https://{name}.execute-api.{region}.amazonaws.com"}
+    ),
+    "AWS::ApiGatewayV2::Stage": Named("{StageName}", {}),
     "AWS::StepFunctions::StateMachineVersion": Named("{StateMachineArn}:1", {"Arn": "{StateMachineArn}:1"}),
     "AWS::StepFunctions::StateMachineAlias": Named("{machine}:{Name}", {"Arn": "{machine}:{Name}"}),
 }

@@ -13,7 +13,6 @@ import requests
 from event_stand import deployed
 
 from oncekit.local import LocalCloud
-from oncekit.local.events.exchange import left_out
 
 Send = Callable[..., requests.Response]
 PROXY = (
@@ -32,7 +31,6 @@ Resources:
       Events:
         Post: { Type: Api, Properties: { Path: "/fees/{member}", Method: post } }
         Any: { Type: Api, Properties: { Path: /any, Method: any } }
-        Other: { Type: HttpApi, Properties: { Path: /other, Method: get } }
 """
 CODE = """
 import json
@@ -111,9 +109,3 @@ def test_the_function_gets_each_header_by_the_name_that_it_was_sent_with(cloud: 
 def test_what_is_no_answer_of_a_proxy_is_502(api: Send, answered: object) -> None:
     answer = api("POST", "/any", json.dumps(answered))
     assert (answer.status_code, answer.json()) == (502, {"message": "Internal server error"})
-
-
-@pytest.mark.ours
-@pytest.mark.usefixtures("api")
-def test_an_http_api_is_left_out_and_told(cloud: LocalCloud) -> None:
-    assert "ServerlessHttpApi (AWS::ApiGatewayV2::Api)" in list(left_out(cloud.deployed.resources))

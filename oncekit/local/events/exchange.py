@@ -19,6 +19,7 @@ from oncekit.local.events.patterns import PatternError
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import QuietUntil, Schedule, ScheduleRuns
 from oncekit.local.events.targets import Clients, Targets, is_target
+from oncekit.local.gateway import http_api
 from oncekit.local.intrinsics import TemplateError, readable
 from oncekit.local.patching import replaced
 from oncekit.local.permissions import Permissions
@@ -217,9 +218,11 @@ def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
 
 
 def _why_not(each: Deployed, resources: Mapping[str, Deployed]) -> str | None:
-    """Why a state machine or a mapping is in name only, None for one that runs, and for any other resource."""
+    """Why a state machine, mapping or HTTP API is in name only, None for one that runs, and for any other resource."""
     if each.type == _MACHINE:
         return why_not(json.loads(each.properties["DefinitionString"]))
+    if each.type == http_api.API:
+        return http_api.why_not(each.properties)
     if each.type != _MAPPING:
         return None
     if _function_of(str(each.properties["FunctionName"]), resources) is None:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -35,6 +35,8 @@ class Callers:
         needed = api.authorization(method)
         if needed == "cognito_user_pools":
             return self._claims(environ)
+        if needed == "jwt":
+            return self._scoped(self._claims(environ), api.scopes(method))
         if needed == "awsSigv4":
             self._check_signature(api, method, path, environ)
         elif needed is not None:
@@ -55,6 +57,13 @@ class Callers:
             self._guard.check(caller, "execute-api", "Invoke", {"arn": resource})
         except ClientError as error:
             raise Refused("ACCESS_DENIED", error.response["Error"]["Message"]) from error
+
+    def _scoped(self, claims: Claims, scopes: Sequence[str]) -> Claims:
+        """ "API Gateway denies requests" of a token that has none of the scopes of a route (Developer Guide, control
+        access to HTTP APIs with JWT authorizers)."""
+        if scopes and not set(scopes) & set(str(claims.get("scope", claims.get("scp", ""))).split()):
+            raise Refused("INSUFFICIENT_SCOPE", "Forbidden")
+        return claims
 
     def _claims(self, environ: Environ) -> Claims:
         """There is no user pool here: a token is good that is signed (HS256) with the secret key of this run."""

@@ -21,6 +21,8 @@ from oncekit.local.gateway.rest_api import Method, RestApi
 Invoke = Callable[..., dict[str, Any]]
 """That of boto3's Lambda client."""
 _FUNCTION = re.compile(r"arn:[^:]+:apigateway:[^:]+:lambda:path/[^/]+/functions/(.+)/invocations")
+FAILURE = Answer(502, b'{"message": "Internal server error"}', {"Content-Type": "application/json"})
+_log = logging.getLogger(__name__)
 _KEYS = {"statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"}
 
 
@@ -28,23 +30,36 @@ def is_proxy(method: Method) -> bool:
     return str(method.integration.get("type")).lower() == "aws_proxy"
 
 
-def proxied(method: Method, event: Mapping[str, Any], invoke: Invoke) -> Answer:
-    """The function's answer to an event; 502 where it fails, or does not answer in the format. Raises NotRunHere."""
+def proxied(
+    method: Method,
+    event: Mapping[str, Any],
+    invoke: Invoke,
+    read: Callable[[Any], Answer] | None = None,
+    failure: Answer | None = None,
+) -> Answer:
+    """The function's answer to an event; 502 where it fails, or does not answer in the format. Raises NotRunHere.
+
+    `read` makes an answer of what it says, in format 1.0 unless it is given; `failure` is that of one that fails.
+    """
+    read, failure = read or first_answer, failure or FAILURE
     function = _FUNCTION.fullmatch(str(method.integration["uri"]))
     if function is None:
         raise NotRunHere("this integration of an API")
     answered = invoke(FunctionName=function[1], Payload=json.dumps(event))
-    answer = json.loads(answered["Payload"].read()) or {}
+    answer = json.loads(answered["Payload"].read())
     if "FunctionError" in answered:
-        return _failed(f"{function[1]} failed: {answer['errorType']}: {answer['errorMessage']}")
+        _log.error("%s failed: %s: %s", function[1], answer["errorType"], answer["errorMessage"])
+        return failure
     try:
-        return _answer(answer)
+        return read(answer)
     except (AttributeError, TypeError, ValueError):
-        return _failed(f"{function[1]} does not answer in the format of a proxy integration: {answer}")
+        _log.error("%s does not answer in the format of a proxy integration: %s", function[1], answer)
+        return failure
 
 
-def _answer(given: Mapping[str, Any]) -> Answer:
-    """Raises an error where it has another format."""
+def first_answer(given: Mapping[str, Any] | None) -> Answer:
+    """Format 1.0. Raises an error where it has another format."""
+    given = given or {}
     if more := set(given) - _KEYS:
         raise ValueError(more)
     body = given.get("body") or ""
@@ -53,11 +68,6 @@ def _answer(given: Mapping[str, Any]) -> Answer:
     headers = {name: str(value) for name, value in (given.get("headers") or {}).items()} | several
     usual = {} if "content-type" in map(str.lower, headers) else {"Content-Type": "application/json"}
     return Answer(int(given.get("statusCode") or 200), content, usual | headers)
-
-
-def _failed(why: str) -> Answer:
-    logging.getLogger(__name__).error(why)
-    return Answer(502, b'{"message": "Internal server error"}', {"Content-Type": "application/json"})
 
 
 def event_of(

@@ -50,11 +50,29 @@ class Answer:
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: tuple[str, ...] = ()
 
 
 def not_run(reason: NotRunHere) -> Answer:
     told = {"message": f"The local cloud does not run {reason}."}
     return Answer(501, json.dumps(told).encode(), {"Content-Type": "application/json"})
+
+
+_OF_HTTP = {
+    "ACCESS_DENIED": (403, "Forbidden"),
+    "INSUFFICIENT_SCOPE": (403, "Forbidden"),
+    "INVALID_SIGNATURE": (403, "Forbidden"),
+    "MISSING_AUTHENTICATION_TOKEN": (403, "Forbidden"),
+    "NOT_FOUND": (404, "Not Found"),
+    "REQUEST_TOO_LARGE": (413, "Request Entity Too Large"),
+    "UNAUTHORIZED": (401, "Unauthorized"),
+}
+"""By type of refusal: status and message of an HTTP API, which has no gateway responses (unconfirmed, V110)."""
+
+
+def http_answer_to(refused: Refused) -> Answer:
+    status, message = _OF_HTTP[refused.kind]
+    return Answer(status, json.dumps({"message": message}).encode(), {"content-type": "application/json"})
 
 
 def answer_to(refused: Refused, own: Mapping[str, Mapping[str, Any]]) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from oncekit.local.resources import Deployed
 _EXTENSION = "x-amazon-apigateway-"
 ANY = f"{_EXTENSION}any-method"
 METHODS = ("get", "post", "put", "delete", "head", "options", "patch", ANY)
+DEFAULT = "$default"
+"""Of an HTTP API: the route for what no other one takes, and the stage that is not in the path."""
 ALLOWED = "Access-Control-Allow-Origin"
 Route = tuple["Method", Mapping[str, str]]
 
@@ -25,6 +27,12 @@ class Method:
     resource: str
     """The path as the document writes it, as /{tenant}/{operation}."""
     description: Mapping[str, Any]
+
+    @property
+    def breadth(self) -> tuple[bool, bool, int]:
+        """The less of it, the fewer paths fit: of two routes for a path, that one counts. Last comes HTTP's `$default`,
+        and before it a path with a rest."""
+        return self.resource.endswith(DEFAULT), "+}" in self.resource, self.resource.count("{")
 
     @property
     def integration(self) -> Mapping[str, Any]:
@@ -50,13 +58,19 @@ class RestApi:
     def __init__(self, id: str, stage: str, body: Mapping[str, Any]) -> None:
         self.id = id
         self.stage = stage
-        self._body = body
-        self._methods = [
+        self.body = body
+        self.methods = [
             Method(name.upper(), resource, description)
             for resource, methods in body["paths"].items()
             for name, description in methods.items()
             if name in METHODS
         ]
+
+    @property
+    def address(self) -> str:
+        """The pattern of its URL on AWS, which has the stage in the path unless that is the default one."""
+        stage = "" if self.stage == DEFAULT else f"/{re.escape(self.stage)}"
+        return rf"https://{re.escape(self.id)}\.execute-api\.[^/]+{stage}"
 
     def route(self, method: str, path: str) -> Route | None:
         """The method for a path, and its path parameters as they were sent: percent-encoded.
@@ -64,30 +78,37 @@ class RestApi:
         That they reach templates undecoded is unconfirmed (V64); REST APIs hand them so to functions
         (https://github.com/middleapi/standard-server/pull/93, with answers recorded on AWS).
         """
-        fitting = (each for each in self._methods if each.name in (method, ANY.upper()))
+        fitting = (each for each in self.methods if each.name in (method, ANY.upper()))
         found = [(each, match) for each in fitting if (match := _match(each, path))]
         if not found:
             return None
         # A fixed path before one with a parameter, and a method before any.
-        best, parameters = min(found, key=lambda each: (len(each[1]), each[0].name != method))
+        best, parameters = min(found, key=lambda each: (each[0].breadth, each[0].name != method))
         return best, {name: value for name, value in parameters.items() if name}
 
     def checks(self, method: Method) -> Mapping[str, bool]:
         """What the method's request validator looks at."""
-        validators = self._body.get(f"{_EXTENSION}request-validators", {})
+        validators = self.body.get(f"{_EXTENSION}request-validators", {})
         return dict(validators.get(method.description.get(f"{_EXTENSION}request-validator"), {}))
 
     def authorization(self, method: Method) -> str | None:
-        """What callers have to show: awsSigv4, cognito_user_pools, another type, or None."""
-        schemes = self._body.get("components", {}).get("securitySchemes", {})
-        schemes = schemes or self._body.get("securityDefinitions", {})  # of Swagger 2.0, as SAM writes it
-        needed = [schemes[name] for each in method.description.get("security", ()) for name in each]
-        return next((str(scheme.get(f"{_EXTENSION}authtype", scheme["type"])) for scheme in needed), None)
+        """What callers have to show: awsSigv4, cognito_user_pools, jwt, another type, or None."""
+        schemes = self.body.get("components", {}).get("securitySchemes", {})
+        schemes = schemes or self.body.get("securityDefinitions", {})  # of Swagger 2.0, as SAM writes it
+        named = [name for each in method.description.get("security", ()) for name in each]
+        needed = [schemes[name] for name in named if name in schemes]  # SAM writes NONE, too
+        return next((_type_of(scheme) for scheme in needed), None)
+
+    def scopes(self, method: Method) -> Sequence[str]:
+        """One of these a token of an HTTP API needs to have, if there are any."""
+        return [
+            scope for each in method.description.get("security", ()) for scopes in each.values() for scope in scopes
+        ]
 
     @property
     def origin(self) -> str | None:
         """That of the pages which may call, as its answers to OPTIONS name it; * is any, None: no page at all."""
-        for each in self._methods:
+        for each in self.methods:
             if each.name == "OPTIONS":
                 answer = each.integration.get("responses", {}).get("default", {})
                 named = answer.get("responseParameters", {}).get(f"method.response.header.{ALLOWED}")
@@ -96,7 +117,12 @@ class RestApi:
 
     def refusals(self) -> Mapping[str, Mapping[str, Any]]:
         """The API's own gateway responses, by their type."""
-        return dict(self._body.get(f"{_EXTENSION}gateway-responses", {}))
+        return dict(self.body.get(f"{_EXTENSION}gateway-responses", {}))
+
+
+def _type_of(scheme: Mapping[str, Any]) -> str:
+    authorizer = scheme.get(f"{_EXTENSION}authorizer") or {}
+    return str(scheme.get(f"{_EXTENSION}authtype") or authorizer.get("type") or scheme["type"])
 
 
 def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:
