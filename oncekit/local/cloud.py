@@ -146,6 +146,7 @@ class Cloud:
         self._exchange = Exchange(
             self.clock, calls.direct, self.functions.invoke, self.permissions, self._events, self._quiet_until
         )
+        self.functions.asynchronously = self._exchange.invocations.accept
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
         callers = Callers(self._keys, self.permissions, self.clock)

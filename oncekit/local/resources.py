@@ -40,7 +40,7 @@ def _with_arn(rest: str, **more: str) -> Named:
 _NAME_ONLY = (
     *("AWS::CloudWatch::Dashboard", "AWS::Logs::MetricFilter", "AWS::Logs::QueryDefinition"),
     *("AWS::IAM::Policy", "AWS::IAM::RolePolicy", "AWS::SQS::QueuePolicy", "AWS::SNS::Subscription"),
-    *("AWS::Lambda::Permission", "AWS::Events::EventBusPolicy"),
+    *("AWS::Lambda::Permission", "AWS::Lambda::EventInvokeConfig", "AWS::Events::EventBusPolicy"),
     *("AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup"),
 )
 NAMED = {

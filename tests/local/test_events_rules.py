@@ -240,7 +240,6 @@ def test_redeployed_rule_is_made_again_and_a_removed_one_is_gone(stand: Stand) -
     "odd",
     [
         rule("", arn="arn:aws:sns:us-east-1:123456789012:topic"),
-        rule("", more="ScheduleExpression: rate(5 minutes)"),
         rule("").replace("prefix: o-", 'wildcard: "o*-*-*-*-*"'),
         rule(transformer('{"rule": <aws.events.rule-name>}')),
         rule("InputPath: '$.detail[?(@.a)]'"),

@@ -106,7 +106,7 @@ def test_a_table_that_is_taken_out_and_put_back_is_there_with_its_rows(edited: E
 
 
 TARGET = "{ Arn: 'arn:aws:states:x:1:stateMachine:m' }"
-REFUSED = TYPE.format("Scheduler::Schedule", f"{{ ScheduleExpression: cron(0 3 * * ? *), Target: {TARGET} }}")
+REFUSED = TYPE.format("Scheduler::Schedule", f"{{ ScheduleExpression: every day, Target: {TARGET} }}")
 """What delivers by the new resources refuses it: everything was made by then."""
 ECHO = """
   Echo:

@@ -4,10 +4,12 @@
     templates.py    paths into an event; Input, InputPath, InputTransformer, InputTemplate
     deliveries.py   deliveries as values, and what can happen to them
     delivery_queue.py  the thread that delivers; virtual time stands still while it works
-    targets.py      starts executions and sends messages
+    targets.py      starts executions, invokes functions and sends messages
     attempts.py     retries a delivery, and puts it into a dead-letter queue in the end
     rules.py        rules on moto's event buses
-    schedules.py    schedules with a rate
+    expressions.py  schedule expressions: when the next turn is
+    schedules.py    schedules, and rules with a schedule
+    invocations.py  asynchronous invocations of functions, and their retries
     queues.py       queues in the clock's time
     pipes.py        pipes from a queue to a state machine
     mappings.py     event source mappings from a queue to a function

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+Invoke = Callable[..., dict[str, Any]]
+"""That of boto3's Lambda client; RequestId is the id of an event that is tried again."""
+
 
 @dataclass(frozen=True)
 class Event:

@@ -12,9 +12,10 @@ from oncekit.local.account import name_and_qualifier
 from oncekit.local.clock import Clock
 from oncekit.local.events import mappings, pipes, queues, rules
 from oncekit.local.events.attempts import Attempts
-from oncekit.local.events.deliveries import Event, Fate
+from oncekit.local.events.deliveries import Event, Fate, Invoke
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
-from oncekit.local.events.mappings import EventSource, Invoke, QueueMappings
+from oncekit.local.events.invocations import Invocations, settings_of
+from oncekit.local.events.mappings import EventSource, QueueMappings
 from oncekit.local.events.patterns import PatternError
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import QuietUntil, Schedule, ScheduleRuns
@@ -51,7 +52,9 @@ class Exchange:
         self._on = on
         self._activity = Activity()
         self._delivery_queue = DeliveryQueue(clock, self._activity)
-        self._attempts = Attempts(clock, self._delivery_queue, Targets(clients, guard))
+        targets = Targets(clients, invoke, guard)
+        self._attempts = Attempts(clock, self._delivery_queue, targets)
+        self.invocations = Invocations(clock, self._delivery_queue, invoke, targets.put)
         self._buses = rules.Buses()
         self._schedules: list[Schedule] = []
         self._schedule_runs = ScheduleRuns(clock, self._delivery_queue, self._attempts.ship, quiet_until)
@@ -87,13 +90,11 @@ class Exchange:
                     what = "the rule" if each.type == _RULE else "a filter"
                     raise TemplateError(f"{logical_id}: AWS would refuse {what}: {error}") from error
         wanted = _of_type(resources, _RULE)
-        schedules = []
-        for logical_id, each in _of_type(resources, _SCHEDULE).items():
-            with readable(logical_id):
-                schedules.append(Schedule.of(logical_id, each.ref, each.properties))
+        schedules = list(_schedules(resources))
         open_pipes, sources = list(_pipes(resources)), list(_sources(resources))
         buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
         self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})
+        self.invocations.deploy(settings_of(made))
         self._schedules, self._open_pipes, self._sources = schedules, open_pipes, sources
         self._run()
 
@@ -183,6 +184,16 @@ def _pipes(resources: Mapping[str, Deployed]) -> Iterator[Pipe]:
                 yield pipe_of(each.ref, each.properties)
 
 
+def _schedules(resources: Mapping[str, Deployed]) -> Iterator[Schedule]:
+    for logical_id, each in _of_type(resources, _SCHEDULE).items():
+        with readable(logical_id):
+            yield Schedule.of(logical_id, each.ref, each.properties)
+    for logical_id, each in _of_type(resources, _RULE).items():
+        if "ScheduleExpression" in each.properties:
+            with readable(logical_id):
+                yield from Schedule.of_rule(logical_id, each.ref, each.attributes("Arn"), each.properties)
+
+
 def _sources(resources: Mapping[str, Deployed]) -> Iterator[EventSource]:
     for logical_id, each in _of_type(resources, _MAPPING).items():
         if str(each.properties.get("Enabled", True)).lower() != "false":
@@ -190,6 +201,14 @@ def _sources(resources: Mapping[str, Deployed]) -> Iterator[EventSource]:
                 function = _function_of(str(each.properties["FunctionName"]), resources)
                 role = function.properties.get("Role") if function else None
                 yield mappings.source_of(each.ref, role, each.properties)
+
+
+def _is_here(target: str, resources: Mapping[str, Deployed]) -> bool:
+    """Whether the local cloud delivers to a resource: a function or a topic must be one of these."""
+    service = target.split(":")[2:3]
+    if service == ["lambda"]:
+        return _function_of(target, resources) is not None
+    return is_target(target) and (service != ["sns"] or any(each.ref == target for each in resources.values()))
 
 
 def _function_of(name: str, resources: Mapping[str, Deployed]) -> Deployed | None:
@@ -233,11 +252,12 @@ def _why_not(each: Deployed, resources: Mapping[str, Deployed]) -> str | None:
 def is_run(each: Deployed, resources: Mapping[str, Deployed]) -> bool:
     """Whether the local cloud does what a resource does on AWS, as far as an operation can tell."""
     if each.type == _RULE:
-        return rules.is_supported(each.properties)
+        targets = [str(target["Arn"]) for target in each.properties.get("Targets", [])]
+        return rules.is_supported(each.properties) and all(_is_here(arn, resources) for arn in targets)
     if each.type == _PIPE:
         return pipes.is_supported(each.properties)
     if each.type == _SCHEDULE:
-        return is_target(each.properties["Target"]["Arn"])
+        return _is_here(str(each.properties["Target"]["Arn"]), resources)
     if each.type == _MAPPING:
         return _why_not(each, resources) is None
     return each.is_run

@@ -29,13 +29,11 @@ from botocore.exceptions import ClientError
 from oncekit.asl.sizes import text_of
 from oncekit.local.clock import Clock
 from oncekit.local.events import patterns, queues
-from oncekit.local.events.deliveries import Delivery, Refusal
+from oncekit.local.events.deliveries import Delivery, Invoke, Refusal
 from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.events.pipes import looked_into, record_of
 from oncekit.local.permissions import Caller, Permissions
 
-Invoke = Callable[..., dict[str, Any]]
-"""That of boto3's Lambda client."""
 Arrivals = Callable[[Delivery], list[float]]
 PARTIAL = "ReportBatchItemFailures"
 

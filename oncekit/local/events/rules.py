@@ -16,7 +16,7 @@ from oncekit.local.clock import Clock
 from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Event, Refusal, iso
 from oncekit.local.events.patterns import NotJudged, check, matches
-from oncekit.local.events.targets import is_state_machine, is_target
+from oncekit.local.events.targets import is_target, takes_json
 from oncekit.local.events.templates import PathError, check_json, check_target, target_input
 from oncekit.local.patching import Change
 
@@ -77,21 +77,22 @@ def is_for(rule: Any, event: Event) -> bool:
 def set_off(rule: Any, event: Event, ship: Ship) -> None:
     """Send an event to all targets of a rule that it matches."""
     for target in list(rule.targets):
-        ship(_shipment(rule, target, event))
+        ship(shipment(rule.name, rule.arn, target, event))
 
 
-def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
+def shipment(rule: str, arn: str, target: Mapping[str, Any], event: Event) -> Shipment:
+    """Of an event to a target of a rule, by its name and ARN."""
     text, refusal = "", None
     try:
         text = target_input(target, event)
-        if is_state_machine(target["Arn"]):
+        if takes_json(target["Arn"]):
             check_json(text)
     except Refusal as error:
         refusal = error
-    delivery = Delivery("rule", rule.name, target["Arn"], text, event.ingested_at)
+    delivery = Delivery("rule", rule, target["Arn"], text, event.ingested_at)
     queue = (target.get("DeadLetterConfig") or {}).get("Arn")
     # The event itself, not the input that was made of it.
-    letter = DeadLetter(queue, text_of(event.body), {"RULE_ARN": rule.arn}) if queue else None
+    letter = DeadLetter(queue, text_of(event.body), {"RULE_ARN": arn}) if queue else None
     return Shipment(delivery, target, RetryPolicy.of(target), letter, refusal)
 
 
@@ -100,10 +101,12 @@ def is_supported(properties: Mapping[str, Any]) -> bool:
 
     Raises PatternError for a pattern that AWS refuses.
     """
-    if "ScheduleExpression" in properties or not isinstance(properties.get("EventPattern"), dict):
+    has_pattern = isinstance(properties.get("EventPattern"), dict)
+    if not has_pattern and "ScheduleExpression" not in properties:
         return False
     try:
-        check(properties["EventPattern"])
+        if has_pattern:
+            check(properties["EventPattern"])
         for target in properties.get("Targets", []):
             check_target(target)
     except (NotJudged, PathError):

@@ -1,27 +1,28 @@
-"""Schedules: EventBridge Scheduler, with `rate(...)` only.
+"""Schedules: EventBridge Scheduler, and rules with a ScheduleExpression.
 
-A schedule runs for the first time one period after it was deployed or the local cloud was reset; on AWS it runs at
-once, unless there is a StartDate. In virtual time a run happens when time passes its moment; it does not make time
-move, which would never stop. Of turns that are quiet, because the target would find nothing to do and nothing else
-happens until then, only the last one is taken. FlexibleTimeWindow, placeholders in the Input and a dead-letter queue
-are ignored: a run happens at its exact time.
+A schedule with a rate runs for the first time one period after it was deployed or the local cloud was reset; on AWS it
+runs at once, unless there is a StartDate. In virtual time a run happens when time passes its moment; it does not make
+time move, which would never stop. Of turns that are quiet, because the target would find nothing to do and nothing else
+happens until then, only the last one is taken. FlexibleTimeWindow, StartDate, EndDate, placeholders in the Input and
+the dead-letter queue of a schedule are ignored: a run happens at its exact time. A schedule without an Input sends an
+empty event; a rule sends the event "Scheduled Event" (Lambda Developer Guide, *Invoke a function on a schedule*).
 """
 
 from __future__ import annotations
 
-import re
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
+from oncekit.local.events import rules
 from oncekit.local.events.attempts import RetryPolicy, Shipment
-from oncekit.local.events.deliveries import Delivery
+from oncekit.local.events.deliveries import Delivery, Event, iso
 from oncekit.local.events.delivery_queue import DeliveryQueue
+from oncekit.local.events.expressions import period_of, turns_of
 from oncekit.local.intrinsics import TemplateError
-
-_RATE = re.compile(r"rate\(\s*([1-9]\d*)\s+(minute|hour|day)s?\s*\)")
-_SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
 
 Ship = Callable[[Shipment], None]
 QuietUntil = Callable[[str], float]
@@ -30,34 +31,68 @@ QuietUntil = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Schedule:
-    """A schedule as deployed."""
+    """A schedule as deployed, or one target of a rule."""
 
     name: str
-    period: float
-    """Seconds."""
+    expression: str
+    zone: str
     target: Mapping[str, Any]
     enabled: bool
+    rule: tuple[str, str] | None = None
+    """Name and ARN."""
 
     @classmethod
     def of(cls, logical_id: str, name: str, properties: Mapping[str, Any]) -> Schedule:
-        """Raises TemplateError for what AWS would refuse, or the local cloud does not support."""
-        target = properties["Target"]
-        period = period_of(logical_id, str(properties["ScheduleExpression"]))
-        return cls(name, period, target, properties.get("State", "ENABLED") != "DISABLED")
+        """Raises TemplateError for what AWS would refuse."""
+        zone = str(properties.get("ScheduleExpressionTimezone") or "UTC")
+        enabled = properties.get("State", "ENABLED") != "DISABLED"
+        expression = _checked(logical_id, str(properties["ScheduleExpression"]), zone)
+        return cls(name, expression, zone, properties["Target"], enabled)
+
+    @classmethod
+    def of_rule(cls, logical_id: str, name: str, arn: str, properties: Mapping[str, Any]) -> list[Schedule]:
+        """One for each target. Raises TemplateError."""
+        expression = _checked(logical_id, str(properties["ScheduleExpression"]), "UTC")
+        enabled = properties.get("State", "ENABLED") != "DISABLED"
+        targets = properties.get("Targets", [])
+        return [cls(f"{arn}/{each['Id']}", expression, "UTC", each, enabled, (name, arn)) for each in targets]
+
+    @property
+    def period(self) -> float | None:
+        """Seconds between two turns of one with a rate."""
+        return period_of(self.expression)
+
+    def after(self, instant: float) -> float | None:
+        """Its first turn after an instant, if there is one."""
+        return turns_of(self.expression, self.zone)(instant)
 
     def shipment(self, scheduled: float) -> Shipment:
         """The input of one run."""
+        if self.rule is not None:
+            name, arn = self.rule
+            body = {
+                "version": "0",
+                "id": str(uuid.uuid4()),
+                "detail-type": "Scheduled Event",
+                "source": "aws.events",
+                "account": ACCOUNT,
+                "time": iso(scheduled),
+                "region": REGION,
+                "resources": [arn],
+                "detail": {},
+            }
+            return rules.shipment(name, arn, self.target, Event(body, scheduled))
         text = str(self.target.get("Input", "{}"))
         delivery = Delivery("schedule", self.name, self.target["Arn"], text, scheduled)
         return Shipment(delivery, self.target, RetryPolicy.of(self.target))
 
 
-def period_of(logical_id: str, expression: str) -> float:
-    """Seconds between two runs. Raises TemplateError."""
-    rate = _RATE.fullmatch(expression)
-    if rate is None:
-        raise TemplateError(f"{logical_id}: the local cloud supports schedules like rate(5 minutes), not {expression}")
-    return float(int(rate[1]) * _SECONDS[rate[2]])
+def _checked(logical_id: str, expression: str, zone: str) -> str:
+    try:
+        turns_of(expression, zone)
+    except (ValueError, KeyError) as error:  # a zone that nobody knows is a KeyError
+        raise TemplateError(f"{logical_id}: AWS would refuse its schedule: {error}") from error
+    return expression
 
 
 class ScheduleRuns:
@@ -78,7 +113,7 @@ class ScheduleRuns:
                 cancel()
         for schedule in schedules:
             if schedule.enabled and schedule.name not in self._running:
-                self._await(schedule, self._clock.now() + schedule.period)
+                self._await(schedule, schedule.after(self._clock.now()))
 
     def restart(self) -> None:
         """Start all over; call it when the delivery queue has forgotten them."""
@@ -86,13 +121,17 @@ class ScheduleRuns:
         self._running.clear()
         self.run(schedules)
 
-    def _await(self, schedule: Schedule, when: float) -> None:
+    def _await(self, schedule: Schedule, when: float | None) -> None:
+        if when is None:  # it has had its last turn
+            self._running.pop(schedule.name, None)
+            return
         cancel = self._delivery_queue.at(when, lambda: self._take(schedule, when))
         self._running[schedule.name] = (schedule, cancel)
 
     def _take(self, schedule: Schedule, when: float) -> None:
         if self._running.get(schedule.name, (None,))[0] == schedule:
-            quiet = (self._quiet_until(schedule.target["Arn"]) - when) // schedule.period
-            self._await(schedule, when + max(1, quiet) * schedule.period)
+            period = schedule.period
+            quiet = (self._quiet_until(schedule.target["Arn"]) - when) // period if period else 0
+            self._await(schedule, when + max(1, quiet) * period if period else schedule.after(when))
             if quiet < 1:
                 self._ship(schedule.shipment(when))

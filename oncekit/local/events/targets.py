@@ -1,7 +1,8 @@
-"""Targets: starts executions and sends messages; failures have EventBridge's error codes."""
+"""Targets: starts executions, invokes functions and sends messages; failures have EventBridge's error codes."""
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Callable, Mapping
@@ -9,7 +10,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from oncekit.local.events.deliveries import Refusal
+from oncekit.local.events.deliveries import Invoke, Refusal
 from oncekit.local.permissions import Caller, Permissions
 
 Clients = Callable[[str], Any]
@@ -24,8 +25,11 @@ _FINAL = {
     "AWS.SimpleQueueService.NonExistentQueue": "NO_RESOURCE",
     "QueueDoesNotExist": "NO_RESOURCE",
     "StateMachineTypeNotSupported": _NAME_ONLY,
+    "ResourceNotFoundException": "NO_RESOURCE",
+    "NotFound": "NO_RESOURCE",
     "AccessDenied": "NO_PERMISSIONS",
     "AccessDeniedException": "NO_PERMISSIONS",
+    "AuthorizationError": "NO_PERMISSIONS",
     "InvalidArn": "INVALID_PARAMETER",
     "InvalidExecutionInput": "INVALID_PARAMETER",
     "InvalidParameterValue": "INVALID_PARAMETER",
@@ -36,11 +40,16 @@ _THROTTLED = ("Throttling", "ThrottlingException", "TooManyRequestsException", "
 
 def is_target(arn: str) -> bool:
     """Whether the local cloud delivers to a resource."""
-    return arn.split(":")[2:3] in (["states"], ["sqs"])
+    return _service_of(arn) in ("states", "sqs", "lambda", "sns")
 
 
-def is_state_machine(arn: str) -> bool:
-    return arn.split(":")[2:3] == ["states"]
+def takes_json(arn: str) -> bool:
+    """Whether a resource takes nothing but JSON."""
+    return _service_of(arn) in ("states", "lambda")
+
+
+def _service_of(arn: str) -> str:
+    return (arn.split(":")[2:3] or [""])[0]
 
 
 def refusal_of(error: Exception) -> Refusal:
@@ -57,21 +66,22 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 class Targets:
-    """Sends to state machines and queues by their ARN, if the role of the rule, schedule or pipe allows it."""
+    """Sends to resources by their ARN, if the role of the rule, schedule or pipe allows it."""
 
-    def __init__(self, clients: Clients, guard: Permissions) -> None:
+    def __init__(self, clients: Clients, invoke: Invoke, guard: Permissions) -> None:
         self._clients = clients
+        self._invoke = invoke
         self._guard = guard
 
     def send(self, target: Mapping[str, Any], text: str, sender: str) -> None:
         """Give a target its input. Raises Refusal.
 
-        A target without a RoleArn is a queue with a policy of its own, which is not looked at here.
+        A target without a RoleArn has a policy of its own, which is not looked at here.
         """
         arn = str(target["Arn"])
         caller = Caller(target.get("RoleArn"), sender)
         try:
-            if not is_state_machine(arn):
+            if _service_of(arn) != "states":
                 self.put(arn, text, caller)
                 return
             self._guard.check(caller, "states", "StartExecution", {"stateMachineArn": arn})
@@ -84,10 +94,31 @@ class Targets:
                 _log.error("%s starts nothing: %s", sender, refusal.message)
             raise refusal from error
 
-    def put(self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str] | None = None) -> None:
-        """Send a message to a queue. Raises ClientError."""
-        sqs = self._clients("sqs")
-        self._guard.check(caller, "sqs", "SendMessage", {"QueueUrl": arn.replace(":", "/")})
-        url = sqs.get_queue_url(QueueName=arn.split(":")[5])["QueueUrl"]
-        given = {name: {"DataType": "String", "StringValue": value} for name, value in (attributes or {}).items()}
-        sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given)
+    def put(self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str | int] | None = None) -> None:
+        """Send a message to a queue or a topic, an event to a function, a record of an invocation to a bus.
+
+        Raises ClientError.
+        """
+        given = {name: _attribute(value) for name, value in (attributes or {}).items()}
+        service = _service_of(arn)
+        if service == "lambda":
+            self._guard.check(caller, service, "Invoke", {"FunctionName": arn})
+            self._invoke(FunctionName=arn, Payload=body, InvocationType="Event")
+        elif service == "sns":
+            self._guard.check(caller, service, "Publish", {"TopicArn": arn})
+            self._clients("sns").publish(TopicArn=arn, Message=body, MessageAttributes=given)
+        elif service == "events":
+            succeeded = json.loads(body)["requestContext"]["condition"] == "Success"
+            kind = f"Lambda Function Invocation Result - {'Success' if succeeded else 'Failure'}"
+            entry = {"Source": "lambda", "DetailType": kind, "EventBusName": arn, "Detail": body}
+            self._guard.check(caller, service, "PutEvents", {"Entries": [entry]})
+            self._clients("events").put_events(Entries=[entry])
+        else:
+            self._guard.check(caller, "sqs", "SendMessage", {"QueueUrl": arn.replace(":", "/")})
+            sqs = self._clients("sqs")
+            url = sqs.get_queue_url(QueueName=arn.split(":")[5])["QueueUrl"]
+            sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given)
+
+
+def _attribute(value: str | int) -> dict[str, str]:
+    return {"DataType": "Number" if isinstance(value, int) else "String", "StringValue": str(value)}

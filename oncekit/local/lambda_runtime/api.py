@@ -79,7 +79,7 @@ class LambdaApi:
             Qualifier=_qualifier(request),
             InvocationType=request.asked.parameters.get("InvocationType"),
         )
-        headers = {"X-Amz-Executed-Version": answer["ExecutedVersion"]}
+        headers = {"X-Amz-Executed-Version": answer["ExecutedVersion"]} if "ExecutedVersion" in answer else {}
         if "FunctionError" in answer:
             headers["X-Amz-Function-Error"] = answer["FunctionError"]
         return _answer(answer["StatusCode"], answer["Payload"].read(), headers)

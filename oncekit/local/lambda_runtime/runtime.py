@@ -72,7 +72,10 @@ class LambdaRuntime:
         self._put_away: dict[str, _Function] = {}
         self._invocations: dict[str, Invocation] = {}
         self._printed: dict[str, list[str]] = {}
+        """By request id."""
         self._busy: dict[str, tuple[_Function, Environment]] = {}
+        self.asynchronously: Callable[[str, bytes], None] = _not_here
+        """Takes an event for a function, by its ARN, that is invoked later."""
         self._closed = False
         self._lock = threading.RLock()
         self._quiet = threading.Condition(self._lock)
@@ -184,7 +187,8 @@ class LambdaRuntime:
         """Invoke a function and wait for its end: the parameters and the answer of boto3's `invoke`.
 
         FunctionName (a name, name:alias, or an ARN), Payload (JSON as bytes or text), Qualifier (an alias,
-        `$LATEST` or the number of the version), InvocationType (RequestResponse); others are ignored.
+        `$LATEST` or the number of the version), InvocationType (RequestResponse, or Event, which `asynchronously`
+        takes); others are ignored. RequestId is that of an event which is tried again.
 
         Raises ClientError, as boto3 does: ResourceNotFoundException, TooManyRequestsException (over the function's
         concurrency), InvalidParameterValueException.
@@ -193,19 +197,25 @@ class LambdaRuntime:
         name, qualifier = name_and_qualifier(parameters["FunctionName"], parameters.get("Qualifier"))
         payload = _payload(parameters.get("Payload"))
         invocation_type = parameters.get("InvocationType") or "RequestResponse"
-        if invocation_type != "RequestResponse":
+        if invocation_type not in ("RequestResponse", "Event"):
             message = f"InvocationType {invocation_type} is not supported in the local cloud: use RequestResponse"
             raise client_error("InvalidParameterValueException", message, "Invoke", Type="User")
         event = json.loads(payload)
-        request_id = str(uuid.uuid4())
-        function, version, environment = self._take(name, qualifier, request_id)
+        if invocation_type == "Event":
+            with self._lock:
+                self._find(name, qualifier)
+            self.asynchronously(function_arn(name, qualifier), payload)
+            return {"StatusCode": 202, "Payload": io.BytesIO()}
+        key = str(uuid.uuid4())
+        request_id = parameters.get("RequestId") or key
+        function, version, environment = self._take(name, qualifier, key)
         try:
             with self._lock:
-                self._invocations[request_id] = Invocation(request_id, name, event, time.time(), None, "running")
+                self._invocations[key] = Invocation(request_id, name, event, time.time(), None, "running")
             outcome = environment.run(request_id, payload, function_arn(name, qualifier))
-            self._note(request_id, outcome)
+            self._note(key, outcome)
         finally:
-            self._give_back(function, version, environment, request_id)
+            self._give_back(function, version, environment, key)
         executed = LATEST if qualifier in (None, LATEST) else str(version)
         answer = {"StatusCode": 200, "ExecutedVersion": executed, "Payload": io.BytesIO(outcome.payload)}
         return answer if outcome.error is None else {**answer, "FunctionError": "Unhandled"}
@@ -216,7 +226,7 @@ class LambdaRuntime:
             raise function_not_found(function_arn(name, qualifier))
         return function
 
-    def _take(self, name: str, qualifier: str | None, request_id: str) -> tuple[_Function, int, Environment]:
+    def _take(self, name: str, qualifier: str | None, key: str) -> tuple[_Function, int, Environment]:
         """A warm environment, or a new one; in a burst, whichever there can be first."""
         with self._quiet:
             function = self._find(name, qualifier)
@@ -232,7 +242,7 @@ class LambdaRuntime:
             dead = [environment for environment in function.idle if not environment.usable]
             function.idle = [environment for environment in function.idle if environment.usable]
             environment = function.idle.pop() if function.idle else self._environment_of(function)
-            self._busy[request_id] = function, environment
+            self._busy[key] = function, environment
             version = function.version
         _end(dead)
         return function, version, environment
@@ -251,8 +261,9 @@ class LambdaRuntime:
         def on_line(line: str) -> None:
             with self._lock:
                 function.log.append(line)
-                busy = (request_id for request_id, (_, each) in self._busy.items() if each is environment)
-                lines = self._printed.setdefault(next(busy, ""), [])
+                busy = next((key for key, (_, each) in self._busy.items() if each is environment), "")
+                invocation = self._invocations.get(busy)
+                lines = self._printed.setdefault(invocation.request_id if invocation else busy, [])
                 if len(lines) < LINES_OF_ONE:
                     lines.append(line)
             log(line)
@@ -267,7 +278,7 @@ class LambdaRuntime:
         environment = Environment(function.spec, variables, on_line, self._one_began, lambda mark: log(mark, True))
         return environment
 
-    def _give_back(self, function: _Function, version: int, environment: Environment, request_id: str) -> None:
+    def _give_back(self, function: _Function, version: int, environment: Environment, key: str) -> None:
         with self._quiet:
             current = self._functions.get(function.name) is function and function.version == version
             keep = current and not self._closed and environment.usable and len(function.idle) < MOST_IDLE
@@ -278,15 +289,20 @@ class LambdaRuntime:
                 environment.end()
         finally:
             with self._quiet:
-                del self._busy[request_id]
+                del self._busy[key]
                 self._quiet.notify_all()
 
-    def _note(self, request_id: str, outcome: Outcome) -> None:
+    def _note(self, key: str, outcome: Outcome) -> None:
         with self._lock:
-            started = self._invocations.get(request_id)
+            started = self._invocations.get(key)
             if started is not None:  # else forgotten by a reset
                 ended = replace(started, ended_at=time.time(), outcome=outcome.error or "succeeded")
-                self._invocations[request_id] = ended
+                self._invocations[key] = ended
+
+
+def _not_here(function: str, _payload: bytes) -> None:
+    message = f"InvocationType Event is not supported here: {function} has no queue"
+    raise client_error("InvalidParameterValueException", message, "Invoke", Type="User")
 
 
 def _payload(given: Any) -> bytes:
