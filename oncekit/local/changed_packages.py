@@ -2,7 +2,8 @@
 
 The modules that know a change make it, with `patching.replaced`; here stands all that is replaced.
 Private, and only read: the messages of a queue (`Queue._messages`, `_pending_messages`), which one that is made again
-keeps. Of airspeed nothing is replaced: gateway/velocity.py has a copy of its own.
+keeps. Subclassed, and put into moto's own lists: a topic's `Subscription` to a function and a bucket's `Notification`,
+which tell here what moto would do by itself. Of airspeed nothing is replaced: gateway/velocity.py has its own copy.
 """
 
 from __future__ import annotations

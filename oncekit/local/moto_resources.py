@@ -50,14 +50,13 @@ def make(kind: str, logical_id: str, name: str, properties: Mapping[str, Any], h
 
 
 def _new_topic(name: str, properties: Mapping[str, Any]) -> Any:
-    """As moto's own model, which is told before 5.2 of no property: it took no FIFO topic."""
+    """As moto's own model, which is told before 5.2 of no property: it took no FIFO topic.
+
+    Its subscriptions are made by `events/topics.py`.
+    """
     from moto.sns.models import sns_backends
 
-    backend = sns_backends[ACCOUNT][REGION]
-    topic = backend.create_topic(name, properties)
-    for each in properties.get("Subscription", ()):
-        backend.subscribe(topic.arn, each["Endpoint"], each["Protocol"])
-    return topic
+    return sns_backends[ACCOUNT][REGION].create_topic(name, properties)
 
 
 def delete(logical_id: str, known: Deployed) -> Mapping[str, Any]:

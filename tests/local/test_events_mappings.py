@@ -149,8 +149,8 @@ def test_an_answer_without_failures_is_a_success(stand: Stand, answered: Any, mo
 
 
 @pytest.mark.aws(
-    "Lambda Developer Guide, Control which events Lambda sends to your function",
-    "Lambda drops the message if the filter criteria do not match",
+    "Lambda Developer Guide, Using event filtering with an Amazon SQS event source",
+    "Lambda automatically removes the message from the queue. You don't have to delete these messages",
 )
 def test_messages_that_no_filter_matches_are_deleted_without_an_invocation(stand: Stand) -> None:
     pattern = '{"body": {"kind": ["order"]}}'
@@ -212,7 +212,10 @@ def test_a_filter_that_aws_refuses_is_told(stand: Stand) -> None:
         stand.deploy(QUEUES + function(stand, from_queue("FilterCriteria: { Filters: [{ Pattern: '{\"a\": 1}' }] }")))
 
 
-@pytest.mark.aws(USING, "your function code must be able to process the same message multiple times")
+@pytest.mark.aws(
+    "Lambda Developer Guide, Creating and configuring an Amazon SQS event source mapping",
+    "policy includes the permissions that Lambda needs to read from your Amazon SQS queue",
+)
 def test_a_mapping_acts_under_the_role_of_its_function(tmp_path: Path, cloud: LocalCloud) -> None:
     """SAM gives the role what it needs; a role of one's own may lack it."""
     own = """

@@ -141,7 +141,7 @@ def test_an_answer_can_be_binary(api: Send) -> None:
 
 @pytest.mark.aws(
     "API Gateway Developer Guide, Troubleshooting issues with HTTP API Lambda integrations",
-    "the API returns HTTP 500 with the message Internal Server Error",
+    'My API with a Lambda integration returns {"message":"Internal Server Error"}',
 )
 def test_a_function_that_fails_is_500(api: Send) -> None:
     answer = api("POST", "carts/1/pay", "fail", Content_Type="text/plain")

@@ -13,6 +13,8 @@
     queues.py       queues in the clock's time
     pipes.py        pipes from a queue to a state machine
     mappings.py     event source mappings from a queue to a function
+    topics.py       subscriptions of topics
+    buckets.py      notifications of buckets
     exchange.py     all of them together, as deployed; what of a template is left out
 
 Where AWS documents nothing, the module says what it assumes.

@@ -42,9 +42,9 @@ class Delivery:
     """One attempt to deliver something to one target."""
 
     kind: str
-    """`rule`, `schedule`, `pipe` or `mapping`."""
+    """`rule`, `schedule`, `pipe`, `mapping`, `subscription` or `notification`."""
     name: str
-    """Of the rule, schedule, pipe or event source mapping."""
+    """Of the rule, schedule, pipe, event source mapping or bucket; of a subscription, its ARN."""
     target: str
     """ARN."""
     input: str

@@ -10,8 +10,8 @@ from typing import Any
 from oncekit.asl.definition import why_not
 from oncekit.local.account import name_and_qualifier
 from oncekit.local.clock import Clock
-from oncekit.local.events import mappings, pipes, queues, rules
-from oncekit.local.events.attempts import Attempts
+from oncekit.local.events import buckets, mappings, pipes, queues, rules, topics
+from oncekit.local.events.attempts import Attempts, Shipment
 from oncekit.local.events.deliveries import Event, Fate, Invoke
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
 from oncekit.local.events.invocations import Invocations, settings_of
@@ -60,6 +60,8 @@ class Exchange:
         self._schedule_runs = ScheduleRuns(clock, self._delivery_queue, self._attempts.ship, quiet_until)
         self._open_pipes: list[Pipe] = []
         self._pipes = Pipes(clock, self._delivery_queue, self._attempts.ship, guard)
+        self._subscriptions = topics.Subscriptions(clock, self._told)
+        self._notifications = buckets.Notifications(clock, self._told, self._put)
         self._sources: list[EventSource] = []
         self._mappings = QueueMappings(clock, self._delivery_queue, invoke, self._attempts.arrivals, guard)
 
@@ -92,9 +94,16 @@ class Exchange:
         wanted = _of_type(resources, _RULE)
         schedules = list(_schedules(resources))
         open_pipes, sources = list(_pipes(resources)), list(_sources(resources))
+        subscribed = [
+            each
+            for logical_id, each in topics.subscriptions(made)
+            if topics.why_not(each, lambda arn: _is_here(arn, made)) is None
+        ]
         buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
         self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})
         self.invocations.deploy(settings_of(made))
+        self._subscriptions.make(subscribed)
+        self._notifications.make({each.ref: each.properties for each in _of_type(made, buckets.BUCKET).values()})
         self._schedules, self._open_pipes, self._sources = schedules, open_pipes, sources
         self._run()
 
@@ -115,6 +124,14 @@ class Exchange:
     def _changed(self, queue: Any) -> None:
         self._pipes.changed(queue)
         self._mappings.changed(queue)
+
+    def _told(self, shipment: Shipment) -> None:
+        if self._on:
+            self._delivery_queue.soon(lambda: self._attempts.ship(shipment))
+
+    def _put(self, event: Event) -> None:
+        for rule in rules.of_default_bus():
+            self._route(rule, event)
 
     def _route(self, rule: Any, event: Event) -> None:
         if self._on and rules.is_for(rule, event):
@@ -237,9 +254,16 @@ def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
 
 
 def _why_not(each: Deployed, resources: Mapping[str, Deployed]) -> str | None:
-    """Why a state machine, mapping or HTTP API is in name only, None for one that runs, and for any other resource."""
+    """Why a resource is in name only, or a part of it; None where there is nothing to say but whether it `is_run`."""
     if each.type == _MACHINE:
         return why_not(json.loads(each.properties["DefinitionString"]))
+    if each.type == topics.SUBSCRIPTION:
+        found = next((of for of in topics.subscriptions(resources) if resources[of[0]] is each), None)
+        return topics.why_not(found[1], lambda arn: _is_here(arn, resources)) if found else "its topic is not here"
+    if each.type == buckets.BUCKET:
+        targets = [target for _, target, _ in buckets.notifications(each.properties)]
+        gone = [target for target in targets if not _is_here(target, resources)]
+        return f"its notifications do not reach {', '.join(gone)}" if gone else None
     if each.type == http_api.API:
         return http_api.why_not(each.properties)
     if each.type != _MAPPING:

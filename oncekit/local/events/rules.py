@@ -51,6 +51,13 @@ class Buses:
             self._rules.append((made.event_bus_name, made.name))
 
 
+def of_default_bus() -> list[Any]:
+    """The rules of the bus on which AWS's services put their events."""
+    from moto.events.models import events_backends
+
+    return list(events_backends[ACCOUNT][REGION].event_buses["default"].rules.values())
+
+
 def changes(clock: Clock, route: Callable[[Any, Event], None]) -> list[Change]:
     """While open, `route` gets every rule of a bus with each event that was put there."""
     from moto.events import models

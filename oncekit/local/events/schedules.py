@@ -5,7 +5,8 @@ runs at once, unless there is a StartDate. In virtual time a run happens when ti
 time move, which would never stop. Of turns that are quiet, because the target would find nothing to do and nothing else
 happens until then, only the last one is taken. FlexibleTimeWindow, StartDate, EndDate, placeholders in the Input and
 the dead-letter queue of a schedule are ignored: a run happens at its exact time. A schedule without an Input sends an
-empty event; a rule sends the event "Scheduled Event" (Lambda Developer Guide, *Invoke a function on a schedule*).
+empty event (unconfirmed, V112); a rule sends the event "Scheduled Event" (EventBridge User Guide, *Events from AWS
+services*).
 """
 
 from __future__ import annotations
