@@ -357,8 +357,9 @@ class Cloud:
         """Wait until no execution runs and no delivery is under way, `timeout` real seconds at most.
 
         Virtual time goes on to the ends of waits and to the retries of deliveries, but not to a schedule's next turn,
-        nor to when a message in a queue becomes visible again: `clock.advance` goes there. Raises TimeoutError, naming
-        what still runs, and RuntimeError when a delivery failed by a fault of this cloud.
+        nor to when a message in a queue becomes visible again, nor to the next attempt of a stream's batch:
+        `clock.advance` goes there. Raises TimeoutError, naming what still runs, and RuntimeError when a delivery failed
+        by a fault of this cloud.
         """
         if not self._exchange.settle(timeout):
             running = [f"execution {each.name} in {state_of(each)}" for each in self.executions.running()]

@@ -30,6 +30,7 @@ Resources:
       Runtime: python3.13
       Events:
         Post: { Type: Api, Properties: { Path: "/fees/{member}", Method: post } }
+        Keyed: { Type: Api, Properties: { Path: /keyed, Method: get, Auth: { ApiKeyRequired: true } } }
         Any: { Type: Api, Properties: { Path: /any, Method: any } }
 """
 CODE = """
@@ -109,3 +110,12 @@ def test_the_function_gets_each_header_by_the_name_that_it_was_sent_with(cloud: 
 def test_what_is_no_answer_of_a_proxy_is_502(api: Send, answered: object) -> None:
     answer = api("POST", "/any", json.dumps(answered))
     assert (answer.status_code, answer.json()) == (502, {"message": "Internal server error"})
+
+
+@pytest.mark.aws(
+    "API Gateway Developer Guide, Gateway response types",
+    "INVALID_API_KEY: The gateway response for an invalid API key submitted for a method",
+)
+def test_a_method_that_asks_for_a_key_takes_whoever_has_one(api: Send) -> None:
+    assert (api("GET", "/keyed").status_code, api("GET", "/keyed").json()) == (403, {"message": "Forbidden"})
+    assert api("GET", "/keyed", **{"X-Api-Key": "any"}).status_code == 201

@@ -32,6 +32,9 @@ class Callers:
 
     def check(self, api: RestApi, method: Method, path: str, environ: Environ) -> Claims:
         """The claims of the caller's token, if it has one. Raises Refused, and NotRunHere."""
+        # Usage plans are not looked at: any key is one.
+        if api.needs_key(method) and not environ.get("HTTP_X_API_KEY"):
+            raise Refused("INVALID_API_KEY", "Forbidden")
         needed = api.authorization(method)
         if needed == "cognito_user_pools":
             return self._claims(environ)

@@ -10,6 +10,7 @@ from typing import Any
 from oncekit.local.resources import Deployed
 
 _EXTENSION = "x-amazon-apigateway-"
+_KEY = "api_key"
 ANY = f"{_EXTENSION}any-method"
 METHODS = ("get", "post", "put", "delete", "head", "options", "patch", ANY)
 DEFAULT = "$default"
@@ -95,9 +96,15 @@ class RestApi:
         """What callers have to show: awsSigv4, cognito_user_pools, jwt, another type, or None."""
         schemes = self.body.get("components", {}).get("securitySchemes", {})
         schemes = schemes or self.body.get("securityDefinitions", {})  # of Swagger 2.0, as SAM writes it
-        named = [name for each in method.description.get("security", ()) for name in each]
-        needed = [schemes[name] for name in named if name in schemes]  # SAM writes NONE, too
+        needed = [schemes[name] for name in self._named(method) if name in schemes]  # SAM writes NONE, too
         return next((_type_of(scheme) for scheme in needed), None)
+
+    def needs_key(self, method: Method) -> bool:
+        """Whether callers have to send an API key, as SAM writes it."""
+        return any(name == _KEY for each in method.description.get("security", ()) for name in each)
+
+    def _named(self, method: Method) -> list[str]:
+        return [name for each in method.description.get("security", ()) for name in each if name != _KEY]
 
     def scopes(self, method: Method) -> Sequence[str]:
         """One of these a token of an HTTP API needs to have, if there are any."""
