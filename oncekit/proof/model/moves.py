@@ -161,7 +161,9 @@ class Rules:
         owner = world.execution(world.holder)
         may_be_alive = owner is not None and owner.lane == FAST and promises.lives(world, item)
         if is_open(record) and number(item, "leaseExpiresAt") >= NOW and not may_be_alive:
-            yield Move("the lease ends", True, world._replace(record=timed(record, "leaseExpiresAt", NOW - 1000)))
+            # One that was made longer under the same fence is another one, and ends later.
+            over = NOW - 1000 + 100 * ("pendingSince" in item) - world.budget.extends
+            yield Move("the lease ends", True, world._replace(record=timed(record, "leaseExpiresAt", over)))
         if expiry is not None and expiry >= NOW and world.budget.expiries:
             when = NOW if expiry > NOW else NOW - 1
             after = world._replace(
@@ -440,7 +442,7 @@ class Rules:
             sorted((*world.functions, Function(execution.owner, fence, as_json(event), execution.of_try)))
         )
         begun = world._replace(functions=functions, begun=world.begun or not execution.outrun)
-        begun = begun.put(execution._replace(waits=True, fence=fence))
+        begun = begun.put(execution._replace(waits=True, fence=fence, began_in=execution.of_try))
         yield Move(f"{label}: business logic starts", True, begun)
         if world.budget.errors:
             for name in ("Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"):

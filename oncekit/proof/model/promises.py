@@ -169,7 +169,7 @@ def _is_the_owners(
 
 def started(world: World, execution: Execution, fence: int, fingerprint: str) -> None:
     """The execution starts business logic under `fence`, for the payload that has this fingerprint."""
-    if execution.fence == fence:
+    if (execution.fence, execution.began_in) == (fence, execution.of_try):
         raise Broken(f"P2: business logic was started twice under fence {fence}")
     if execution.outrun:
         return

@@ -47,6 +47,8 @@ class Execution(NamedTuple):
     """Life and fence of the failure that was recorded when its request came."""
     of_try: int = 0
     """It is about to start business logic, and has looked at the record, or taken the lock, in this try."""
+    began_in: int = 0
+    """The try in which it last started business logic: after TTL, fences begin anew."""
     outrun: bool = False
     """Work elsewhere has ended the operation between that look and the start of business logic."""
 
