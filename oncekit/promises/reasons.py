@@ -47,7 +47,7 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
             lock, token = lock_of(sent), sent.get("replyToken")
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
             failed = event.get("taskFailedEventDetails")
-            error = _told(event, token) if failed is None else str(failed.get("error", "without a name"))
+            error = _told(event, token) if failed is None else str(failed.get("error") or "without a name")
             yield Ended(str(lock["owner"]), lock["id"], int(lock["fence"]), error, has_died)
 
 

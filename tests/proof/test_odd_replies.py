@@ -100,6 +100,7 @@ said = st.builds(
 @example(said={"errorType": "E", "errorMessage": "é\ud800"}, careful=False)
 @example(said={"errorType": "E\udfff", "errorMessage": "c"}, careful=True)
 @example(said={"errorMessage": "no type"}, careful=False)
+@example(said={"errorType": "", "errorMessage": "an empty type"}, careful=False)
 @example(said="half\udc00", careful=False)
 @example(said={"errorType": "E", "errorMessage": 'cut off in a brace }"\\x'}, careful=False)
 @example(said={"errorType": "Lambda.ResourceNotFoundException", "errorMessage": "mine"}, careful=True)
