@@ -6,6 +6,7 @@ process and of functions that come over HTTP are all here. Who writes is known f
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,8 +23,8 @@ from oncekit.local.own_services import Answer, Proceed, Request, Service
 from oncekit.promises import owners
 
 Item = Mapping[str, Any]
-READS = ("Get", "BatchGet", "TransactGet", "Query", "Scan", "Describe", "List")
-"""How the names of the operations begin that change nothing."""
+READS = re.compile("(Batch|Transact)?Get|Query|Scan|Describe|List")
+"""How the names of the operations begin that change nothing: nobody has to look at the table for them."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Journal:
 
     def _taking_down(self, dynamodb: Service) -> Service:
         def taken_down(request: Request, proceed: Proceed) -> Answer:
-            if request.target.startswith(READS):
+            if READS.match(request.target):
                 return dynamodb(request, proceed)
             with DYNAMODB_LOCK:
                 name = self.cloud.once.outputs["TableName"]

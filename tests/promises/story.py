@@ -183,7 +183,7 @@ def _called(owner: str, fence: int, told: str | int | Item | None) -> list[dict[
     event = {"Payload": {"lock": lock, "replyToken": "token"} if owner else {"amount": 1}}
     told = {"statusCode": told} if isinstance(told, int) else told
     answer = {"output": json.dumps({"Payload": told})} if isinstance(told, Mapping) else {}
-    error = {"error": told} if told else {}
+    error = {"error": told or ""} if told or told is None else {}
     is_error = told is None or (error and not answer)
     end = {"taskFailedEventDetails": error} if is_error else {"taskSucceededEventDetails": answer}
     sent = {"taskScheduledEventDetails": {"parameters": json.dumps(event)}}
