@@ -131,7 +131,7 @@ class Cloud:
         self._stack.enter_context(self._lambda_api.open())
         self.services.named |= {
             "cloudformation": answering(lambda: self.application),
-            "dynamodb": dynamodb.answering(self.clock, lambda: self._exchange.written()),
+            "dynamodb": dynamodb.answering(self.clock),
             "lambda": self._lambda_api.answer,
             "sqs": queues.answer,
         }
