@@ -57,6 +57,7 @@ FUNCTION = """
       CodeUri: ../functions/
       Handler: app.handler
       Runtime: python3.13
+      Timeout: 30
       {more}
 """
 SCRIPTED = """

@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -185,17 +186,17 @@ class Executions:
         return {"Execution": about, "StateMachine": {"Id": execution.machine.arn, "Name": execution.machine.name}}
 
     def _run_again(self, first: LiveExecution) -> None:
-        """Runs it as often as `repeats` says, under the same ARN."""
+        """Runs it as often as `repeats` says, under the same ARN; side by side with the first, at the same time."""
 
-        def run() -> None:
+        def run(start: datetime) -> None:
             repeated = copy.copy(first)
-            repeated.start_date, repeated.told, repeated.status = instant(self._clock), [], RUNNING
+            repeated.start_date, repeated.told, repeated.status = start, [], RUNNING
             repeated.stop_date = repeated.error = repeated.cause = repeated.output = None
             self._begin(repeated)
 
         def run_late() -> None:
             try:
-                run()
+                run(instant(self._clock))
             finally:
                 self._clock.leave()
 
@@ -203,7 +204,7 @@ class Executions:
             if delay > 0:
                 self._repeats.to_come(self._clock.at(self._clock.now() + delay, run_late))
             else:
-                run()
+                run(first.start_date)
 
     # ---- redrives ----
 
