@@ -284,6 +284,8 @@ def test_who_completes_may_end_its_own_operation_and_no_other(cloud: TestCloud) 
     assert "AccessDenied" in json.loads(told["Payload"].read())["errorMessage"]
     [denied] = cloud.denials()
     assert "DecideRole" in str(denied) and "dynamodb:GetItem" in str(denied)
+    named = "by naming DecideRole in the Roles of FulfilOrderEffectsPolicy"
+    assert denied.advice == f"allow it in once/operations.yaml, {named}"
 
 
 ARN = "arn:aws:dynamodb:us-east-1:123456789012:table"

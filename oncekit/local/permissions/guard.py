@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from oncekit.local.account import ACCOUNT
 from oncekit.local.client_errors import client_error
 from oncekit.local.permissions.needs import ANY, Need, needed
-from oncekit.local.permissions.policies import Answer, Permission, Role, refusals_of, roles_of
+from oncekit.local.permissions.policies import Answer, Permission, Role, effects_of, refusals_of, roles_of
 from oncekit.local.resources import Deployed
 
 ANYTHING = None
@@ -71,6 +71,8 @@ class Permissions:
         """By ARN."""
         self._refusals: tuple[Permission, ...] = ()
         """From the policies of resources, for any caller."""
+        self._effects: tuple[Permission, ...] = ()
+        """For the roles that the policies of operations name, or should."""
         self._uses: dict[Use, str] = {}
         self._denials: dict[tuple[str, str, str], Denial] = {}
         self._lock = threading.Lock()
@@ -78,6 +80,7 @@ class Permissions:
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """From now on these resources' roles and no others. Raises TemplateError."""
         self._roles, self._refusals = roles_of(resources), refusals_of(resources)
+        self._effects = effects_of(resources)
 
     @property
     def roles(self) -> Mapping[str, Role]:
@@ -112,7 +115,7 @@ class Permissions:
         resource = need.resource or ANY
         why = answer.value.format(action=need.action)
         message = f"User: {user} is not authorized to perform: {need.action} on resource: {resource} {why}"
-        advice = f"allow it in {role.place}" if answer is Answer.NOT_ALLOWED else "a policy denies it explicitly"
+        advice = self._place(role, need) if answer is Answer.NOT_ALLOWED else "a policy denies it explicitly"
         denial = Denial(role.logical_id, caller.session, need.action, resource, message, advice)
         with self._lock:
             self._denials.setdefault((role.logical_id, need.action, resource), denial)
@@ -120,6 +123,12 @@ class Permissions:
                 del self._denials[next(iter(self._denials))]
         code, status = _CODES.get(service, "AccessDeniedException"), 400 if service in _STATUS_400 else 403
         return client_error(code, message, operation, status)
+
+    def _place(self, role: Role, need: Need) -> str:
+        """Where to allow it: what another role may by the policy of an operation, by naming this role there, too."""
+        if policy := next((each.policy for each in self._effects if each.is_for(need)), None):
+            return f"allow it in once/operations.yaml, by naming {role.logical_id} in the Roles of {policy}"
+        return f"allow it in {role.place}"
 
     @property
     def uses(self) -> Mapping[Use, str]:

@@ -25,6 +25,9 @@ _MANAGED_BY_AWS = "arn:aws:iam::aws:policy/"
 _OF_SAM = ("AWS::Lambda::Function", "AWS::StepFunctions::StateMachine")
 _log = logging.getLogger(__name__)
 
+EFFECTS_POLICY = "EffectsPolicy"
+"""How the logical id ends that `once new` gives the policy of an operation; a test holds the two together."""
+
 
 class Answer(Enum):
     """The answer of a role's policies to a need; the value is the end of AWS's error message."""
@@ -126,6 +129,16 @@ def refusals_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
         and statement.get("Principal") in ("*", {"AWS": "*"})
         and not _says_not({"Statement": statement})
         for each in permissions_of(logical_id, {"Statement": [statement]})
+    )
+
+
+def effects_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
+    """What the policies allow that `once new` writes for the effects of operations, whatever roles they name."""
+    return tuple(
+        each
+        for logical_id, policy in resources.items()
+        if policy.type == "AWS::IAM::Policy" and policy.ref and logical_id.endswith(EFFECTS_POLICY)
+        for each in permissions_of(logical_id, policy.properties["PolicyDocument"])
     )
 
 
