@@ -38,11 +38,16 @@ def library() -> str:
     return str(found)
 
 
-def written(folder: Path) -> Application:
+def write(folder: Path, files: str) -> None:
+    """The files of the page whose names match."""
     for code in blocks(r"\w+"):
-        if file := re.match(r"# ((?!once/)\S+\.\w+)\n", code):
+        if file := re.match(rf"# ({files})\n", code):
             (folder / file[1]).parent.mkdir(parents=True, exist_ok=True)
             (folder / file[1]).write_text(code)
+
+
+def written(folder: Path) -> Application:
+    write(folder, r"(?!once/|tests/)\S+\.\w+")
     resources = [block for block in blocks("yaml") if re.match(r"  \w+:\n", block)]
     (folder / "template.yaml").write_text(BASE + library() + "\n" + "\n".join(resources))
     application = Application(folder)
@@ -52,6 +57,7 @@ def written(folder: Path) -> Application:
         assert done.code == 0, done.err
     for function, other in COMPLETES.items():
         allow(folder, function, other)
+    write(folder, r"tests/\S+")  # in place of those that `once new` wrote
     return application
 
 

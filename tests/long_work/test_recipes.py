@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import boto3
 import pytest
-from adoption.conftest import Application
+from adoption.conftest import ROOT, Application
 from http_client import Client, Response
 from once import clients
 from once.settings import settings
@@ -268,6 +268,19 @@ class TestWorker:
         worker.until_it_ends()
         assert set(again(cloud, FILM)) == {"folder"}
         assert scenes(cloud) == ["0", "1", "2"]
+
+
+# ---- the tests of the page ----
+
+
+@pytest.mark.parametrize("operation", ["fulfil_order", "transcode"])
+def test_the_test_that_the_page_shows_passes(
+    application: Application, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    # As from the wheel: a library that is installed to be edited is found after the folder once/ of an application.
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "shared"))
+    done = application.pytest(f"tests/test_{operation}.py")
+    assert done.stdout.splitlines()[-1].startswith("2 passed in"), done.stdout + done.stderr
 
 
 # ---- who may use a ticket ----
