@@ -187,6 +187,12 @@ class Request:
             raise InvalidEventError(
                 "event must be an object: the function of an operation is invoked by the state machine"
             )
+        if "lock" not in event:
+            raise InvalidEventError(
+                "event.lock is missing: this is a payload alone, or no event of the state machine. An operation in "
+                "PayloadOnlyOperations gets its payload alone, and so does, to its end, an execution that began while "
+                "its operation was there; once it is quarantined, `once retry ID` starts it with the request"
+            )
         lock = _field(event, "lock", dict)
         request = cls(
             operation=_field(event, "operation", str),

@@ -70,6 +70,11 @@ def test_a_missing_field_is_named(event: Callable[..., Event], field: str) -> No
         Request.from_event(given_event)
 
 
+def test_who_gets_a_payload_alone_is_told_where_that_comes_from_and_what_to_do() -> None:
+    with pytest.raises(InvalidEventError, match=r"payload alone.* PayloadOnlyOperations .*`once retry ID`"):
+        Request.from_event({"name": "Ada"})
+
+
 @pytest.mark.parametrize(
     ("field", "value", "must"),
     [
