@@ -16,15 +16,21 @@ def opened(given: Any) -> Any:
     return request["body"] if in_envelope else request
 
 
+def scope_of(given: Any) -> str | None:
+    """tenant#operation of the request in an execution's input, which need not have a key; None where it has none."""
+    request = opened(given)
+    parts = (request.get("tenant", "default"), request.get("operation")) if isinstance(request, dict) else ()
+    # With a # in its tenant it would seem to be of another request's id.
+    is_said = parts and all(isinstance(each, str) and "#" not in each for each in parts)
+    return "#".join(map(str, parts)) if is_said else None
+
+
 def id_of(given: Any) -> str | None:
     """The id that the request in an execution's input is about; None where it does not say."""
-    request = opened(given)
-    if not isinstance(request, dict) or not {"operation", "idempotencyKey"} <= set(request):
+    if (scope := scope_of(given)) is None:
         return None
-    parts = (request.get("tenant", "default"), request["operation"], request["idempotencyKey"])
-    if not all(isinstance(each, str) for each in parts) or "#" in parts[0] + parts[1]:
-        return None  # with a # in its tenant it would seem to be of another request's id
-    return "#".join(parts)
+    key = opened(given).get("idempotencyKey")
+    return f"{scope}#{key}" if isinstance(key, str) else None
 
 
 def id_in(text: str) -> str | None:

@@ -89,6 +89,8 @@ def shows(operator: Watched) -> None:
     _quarantined(operator, LARGE)
     with logged(operator, [(0, own("printed"))]):
         operator.watch("show", ID)
+    operator.keep_refused("x", "Unavailable", input=operator.request())
+    operator.watch("show", "default#told#none", code=2)
 
 
 def retries(operator: Watched) -> None:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from botocore.exceptions import ConnectionClosedError
+from botocore.exceptions import ClientError, ConnectionClosedError
 from operating import ID, Operator
 
 LS, RETRY, RELEASE = ("ls", "--rejected"), ("retry", "--rejected"), ("release", "--rejected", "--yes")
@@ -89,6 +89,52 @@ def test_what_a_trigger_passed_on_is_told_by_its_id_and_started_as_it_came(opera
     assert outcomes(told) == ["REFUSED_AGAIN", "STARTED", "STARTED"] and operator.record["status"] == "COMPLETED"
     described = operator.client("stepfunctions").describe_execution(executionArn=told[1]["executionArn"])
     assert json.loads(described["input"]) == [{"body": came, "once": once}]
+
+
+def without_a_key(operator: Operator) -> str:
+    """A message whose body has no key; the key of the object."""
+    once = {"operation": "told", "key": ["id"], "payload": [], "onCrash": "retry"}
+    operator.keep_refused("keyless", "InvalidRequest", input=[{"body": {"name": "Ada"}, "once": once}])
+    return "rejected/2025-01-01T00-00-00.000Z-keyless.json"
+
+
+def test_request_without_an_id_is_listed_by_its_operation_and_chosen_by_it(operator: Operator) -> None:
+    key = without_a_key(operator)
+    assert operator.once(*LS).out.count(f"{key} (told)\n") == 1
+    [told] = asked(operator, *LS, "--operation", "told", "--tenant", "default")
+    assert (told["id"], told["operation"], told["key"]) == (None, "told", key)
+    assert asked(operator, *LS, "--operation", "other") == [] == asked(operator, *LS, "--tenant", "acme")
+
+
+def test_refused_request_is_shown_by_its_key_with_what_was_sent(operator: Operator) -> None:
+    key = without_a_key(operator)
+    text = operator.once("show", key).out
+    assert all(each in text for each in ("InvalidRequest", "as a test says", "REFUSED_AGAIN", '"name": "Ada"', "told"))
+    told = operator.once("show", key, "--json").answer
+    assert (told["refusedBy"], json.loads(told["input"])[0]["body"]) == ("arn:x", {"name": "Ada"})
+    gone = operator.once("show", "rejected/gone.json")
+    assert gone.code == 2 and "no such refused request is kept; `once ls --rejected` lists them" in gone.err
+
+
+def test_show_of_an_id_without_a_record_leads_to_its_refused_request(operator: Operator) -> None:
+    unavailable(operator, "a")
+    unavailable(operator, "b")
+    done = operator.once("show", ID)
+    key = "rejected/2025-01-01T00-00-00.000Z-b.json"
+    assert done.code == 2 and f"A request with this id was refused, and is kept: `once show {key}`" in done.err
+    assert ID in operator.once("show", key).out
+    assert "refused" not in operator.once("show", "default#told#other").err
+
+
+def test_who_may_not_read_the_bucket_is_told_that_there_is_no_record(operator: Operator) -> None:
+    unavailable(operator)
+
+    def denied() -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied"}}, "ListObjectsV2")
+
+    operator.before("ListObjectsV2", denied)
+    done = operator.once("show", ID)
+    assert done.code == 2 and "there is no such record" in done.err and "AccessDenied" not in done.err
 
 
 def test_retry_of_an_id_prefers_what_is_quarantined(operator: Operator) -> None:

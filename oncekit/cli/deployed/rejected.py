@@ -15,7 +15,7 @@ from oncekit.cli.deployed.records import find, has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.terminal import Entry, short
-from oncekit.console.requests import id_of
+from oncekit.console.requests import id_of, scope_of
 from oncekit.operation_functions import OperationFunctions
 from oncekit.problem import Problem
 
@@ -28,18 +28,22 @@ STUCK = (REFUSED_AGAIN, NO_INPUT, UNREADABLE)
 """Outcomes of requests that nobody can start: they stay until they are deleted."""
 Doing = Literal["list", "start", "delete"]
 Handled = dict[str, Any]
-"""{key, id, error, message, refusedAt, refusedBy, outcome, executionArn, reason} of a request."""
+"""{key, id, operation, error, message, refusedAt, refusedBy, outcome, executionArn, reason} of a request."""
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """Why a request was refused, by which execution; `text` is the request, None where it was not kept."""
+    """Why a request was refused, by which execution; `text` is the request, None where it was not kept.
+
+    `scope` is tenant#operation, which one without a key may have, too.
+    """
 
     key: str
     error: str
     message: str
     refused_by: str | None = None
     id: str | None = None
+    scope: str | None = None
     text: str | None = None
 
 
@@ -55,9 +59,10 @@ def handle(
 
     {requests: [Handled, ...], isComplete}; complete when there are no more. At most `limit` are listed or deleted; when
     starting, at most `limit` are started, however many older ones are passed over, so that these hide none. Of each,
-    `id` is None where the request has none, `refusedBy` the execution that refused it.
+    `id` is None where the request has none, `refusedBy` the execution that refused it. `wants` is asked with its id, or
+    tenant#operation without a key.
     """
-    asked = (each for each in refused(stack) if error in (None, each.error) and wants(each.id))
+    asked = (each for each in refused(stack) if error in (None, each.error) and wants(each.id or each.scope))
     found: list[Handled] = []
     left = limit
     while left != 0 and (each := next(asked, None)):
@@ -80,13 +85,29 @@ def keys_of(stack: Stack) -> Iterator[str]:
 
 def refused(stack: Stack) -> Iterator[Rejected]:
     """All that are there now, the oldest first."""
-    client = stack.client("s3")
     for key in list(keys_of(stack)):  # at once: what is refused again meanwhile is not of these
-        try:
-            body = client.get_object(Bucket=stack.bucket, Key=key)["Body"].read()
-        except client.exceptions.NoSuchKey:  # somebody else has handled it
-            continue
-        yield _read(key, body)
+        if found := _find(stack, key):  # else somebody else has handled it
+            yield found
+
+
+def shown(stack: Stack, key: str) -> dict[str, Any]:
+    """One by its key, as it is listed, and what was kept of it: `input`, as text. Raises Problem."""
+    if (found := _find(stack, key)) is None:
+        raise Problem(f"{key}: no such refused request is kept; `once ls --rejected` lists them")
+    return {**_handled(stack, found, "list"), "input": found.text}
+
+
+def newest(stack: Stack, id: str) -> str | None:
+    """The key of the last request with an id that was refused and is kept."""
+    return max((each.key for each in refused(stack) if each.id == id), default=None)
+
+
+def _find(stack: Stack, key: str) -> Rejected | None:
+    client = stack.client("s3")
+    try:
+        return _read(key, client.get_object(Bucket=stack.bucket, Key=key)["Body"].read())
+    except client.exceptions.NoSuchKey:
+        return None
 
 
 def _read(key: str, body: bytes) -> Rejected:
@@ -94,10 +115,11 @@ def _read(key: str, body: bytes) -> Rejected:
         told = json.loads(body)
         found = Rejected(key, str(told["error"]), str(told["message"]), str(told["executionArn"]))
         if "input" not in told:
-            return replace(found, id=str(told["id"]) if "id" in told else None)
+            id = str(told["id"]) if "id" in told else None
+            return replace(found, id=id, scope=id and "#".join(id.split("#")[:2]))
         # As UTF-8, for escapes could make it too large to be started with; half a surrogate pair has only those.
         text = json.dumps(told["input"], ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
-        return Rejected(key, found.error, found.message, found.refused_by, id_of(told["input"]), text)
+        return replace(found, id=id_of(told["input"]), scope=scope_of(told["input"]), text=text)
     except (ValueError, TypeError, KeyError, RecursionError):
         return Rejected(key, UNREADABLE, "this object is no request that Once refused, or is nested too deep")
 
@@ -110,6 +132,7 @@ def _handled(stack: Stack, rejected: Rejected, doing: Doing) -> Handled:
     return {
         "key": rejected.key,
         "id": rejected.id,
+        "operation": rejected.scope and rejected.scope.partition("#")[2],
         "error": rejected.error,
         "message": rejected.message,
         "refusedAt": time_of(rejected.key),
@@ -175,13 +198,32 @@ def _print_table(handled: Sequence[Handled], now: float) -> None:
             each["outcome"],
             short(each["error"]),
             age(each["refusedAt"], now),
-            short(each["id"] or each["key"], LONGEST_ID),
+            short(each["id"] or _without_id(each), LONGEST_ID),
         )
         for each in handled
     ]
     below = ["; ".join(str(each[key]) for key in ("message", "reason") if each[key]) for each in handled]
     head = ("", "outcome", "error", "age", "id")
     Paper(error=False).table(head, rows, [COLOURS[row[0]] for row in rows], below, is_whole=True)
+
+
+def _without_id(each: Mapping[str, Any]) -> str:
+    """By the object, which `once show` takes, and by its operation, where it names one."""
+    return f"{each['key']} ({each['operation']})" if each["operation"] else str(each["key"])
+
+
+def lines(shown: Handled) -> Iterator[Entry]:
+    """One that is shown by its key."""
+    yield Entry("", f"{shown['key']}  {short(shown['error'])}")
+    why = "; ".join(str(shown[key]) for key in ("outcome", "reason") if shown[key])
+    told = {"id": shown["id"], "operation": shown["operation"], "message": shown["message"], "outcome": why}
+    told |= {"refusedAt": shown["refusedAt"], "refusedBy": shown["refusedBy"]}
+    for name, text in told.items():
+        if text:
+            yield Entry(f"  {name:<12}", str(text))
+    if shown["input"] is not None:
+        yield Entry(f"  {'input':<12}", shown["input"], True)
+    yield from _what_next([shown], True)
 
 
 def _what_next(handled: Sequence[Handled], is_complete: bool) -> Iterator[Entry]:

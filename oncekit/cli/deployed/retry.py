@@ -51,8 +51,8 @@ def retry(
     with --rejected all refused requests are. None is started that is known to be refused again: it stays, and its
     reason is shown; then the exit code is 1. A refused request is deleted only after it was started.
 
-    JSON: {id, executionArn, fence, wasPending}; of refused requests {requests: [{key, id, error, message, refusedAt,
-    refusedBy, outcome, executionArn, reason}], isComplete}: `key` is that of the object in the bucket.
+    JSON: {id, executionArn, fence, wasPending}; of refused requests {requests: [{key, id, operation, error, message,
+    refusedAt, refusedBy, outcome, executionArn, reason}], isComplete}: `key` is that of the object in the bucket.
     """
     if (id is None) != rejected:
         raise Problem("give the id of an operation, or --rejected for refused requests")

@@ -9,18 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
+from oncekit.cli.deployed import rejected as refused
+from oncekit.cli.deployed.aws_errors import is_denied
 from oncekit.cli.deployed.executions import BY_TICKET, LEASE_OVER, MAY_RUN
 from oncekit.cli.deployed.facts import inspect
 from oncekit.cli.deployed.listing import since
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import RELEASED, Record, is_pending
+from oncekit.cli.deployed.records import RELEASED, Missing, Record, is_pending
 from oncekit.cli.deployed.session import Place
+from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Attempts
 from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.console.words import iso
 from oncekit.local.lanes import FAST, FULL
+from oncekit.problem import Problem
 
 IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
 MOST_LINES = 40
@@ -29,7 +33,11 @@ MOST_FAILURES = 10
 
 About = Annotated[
     str,
-    typer.Argument(metavar="ID|ARN", help="An id, tenant#operation#idempotencyKey, or the ARN of an execution."),
+    typer.Argument(
+        metavar="ID|ARN|KEY",
+        help="An id, tenant#operation#idempotencyKey, the ARN of an execution, or the key rejected/... of a refused "
+        "request.",
+    ),
 ]
 
 
@@ -51,17 +59,39 @@ def show(
     operation is PENDING: it has started work elsewhere, and has ended. TICKET is no execution, but work elsewhere,
     which has ended the operation.
 
+    For a key that `once ls --rejected` lists: why that request was refused, what can be done, and the request.
+
     An attempt is found by the request id of its invocation. Where nothing has kept that, as of an attempt that crashed
     in the fast lane, the command that shows everything which was logged at that time is printed.
 
     JSON: {id, summary, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
     execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId,
     stream, lines: [{at, text}]}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input,
-    output, errors}, `at` is in epoch ms.
+    output, errors}, `at` is in epoch ms. Of a refused request {key, id, operation, error, message, refusedAt,
+    refusedBy, outcome, executionArn, reason, input}.
     """
     with on_stack(Place(stack, profile, region), about) as there:
-        known = inspect(there, about)
+        if about.startswith(refused.PREFIX):
+            found = refused.shown(there, about)
+            return answered(found, as_json, *refused.lines(found))
+        try:
+            known = inspect(there, about)
+        except Missing as missing:
+            raise Problem(f"{missing}{_refused(there, about)}") from missing
         return answered(known, as_json, *lines(known, there.now()))
+
+
+def _refused(stack: Stack, id: str) -> str:
+    """Where a request without a record is, if it was refused."""
+    from botocore.exceptions import ClientError
+
+    try:
+        key = refused.newest(stack, id)
+    except ClientError as error:  # who may read records need not be let into the bucket
+        if not is_denied(error.response["Error"]["Code"]):
+            raise
+        return ""
+    return f". A request with this id was refused, and is kept: `once show {key}`" if key else ""
 
 
 def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
