@@ -283,6 +283,18 @@ def test_attempt_that_crashed_is_found_by_the_error_in_the_record(operator: Oper
         assert f"attempt ?  request {CRASHED}  " in operator.once("show", ID).out
 
 
+@pytest.mark.parametrize("name", [CRASHED, f"{CRASHED}_{CRASHED}"])
+def test_owners_execution_in_an_error_is_no_attempt(operator: Operator, name: str) -> None:
+    operator.pending(60)
+    operator.lease_over()
+    operator.sweep()
+    error = operator.record["error"]
+    assert error["name"] == "PendingTimedOut"
+    owner = operator.record["owner"].rpartition(":")[2]
+    operator.change({"error": error | {"message": error["message"].replace(owner, name)}})
+    assert attempts_of(operator, [(0, f"owner: arn:aws:states:x:1:execution:m:{name}")]) == []
+
+
 def test_earlier_crash_in_the_full_lane_is_found_by_the_owners_history(operator: Operator) -> None:
     with operator.cloud.intercept(answers(times=1)):
         operator.cloud.run(operator.request("retry"))

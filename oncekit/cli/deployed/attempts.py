@@ -24,6 +24,7 @@ from oncekit.console.run import Run
 from oncekit.operation_functions import OperationFunctions
 
 REQUEST_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ARN = re.compile(r"arn:\S+")
 MOST_EVENTS = 2000
 """Lines of one search, the oldest first."""
 MOST_ATTEMPTS = 50
@@ -93,7 +94,8 @@ def _request_ids(record: Record, run: Run | None) -> Iterator[str]:
     """Those of invocations that are in the record's error, or in the history of the last owner."""
     texts = [str(record.get("error", {}).get("message", ""))]
     texts += [_about_an_invocation(details) for details in run.details] if run else []
-    return (found.group() for text in texts if (found := REQUEST_ID.search(text)))
+    # An execution's name has the form of a request id, and the errors of an owner that ended have its ARN.
+    return (found.group() for text in texts if (found := REQUEST_ID.search(ARN.sub("", text))))
 
 
 def _about_an_invocation(details: Mapping[str, Any]) -> str:
