@@ -335,6 +335,41 @@ def test_attempts_without_a_trace_are_said_with_the_command_that_shows_that_time
     assert start <= began - 1000 and end == ended + 1000
 
 
+@pytest.mark.parametrize(("end", "crashed"), [({"return": 7}, False), ({"exit": 3}, True)])
+def test_crash_is_a_reason_only_for_an_attempt_that_gave_no_answer(
+    operator: Operator, end: dict[str, Any], crashed: bool
+) -> None:
+    operator.script(end)
+    operator.cloud.run(operator.request())
+    text = operator.once("show", ID, columns=400).out
+    why = "a function that does not use the library logs no id"
+    assert f"Its only attempt was not found in {GROUP}: {'an attempt that crashed' if crashed else why}" in text
+
+
+def test_attempt_of_a_pending_operation_is_not_said_to_have_crashed(operator: Operator) -> None:
+    operator.pending()
+    text = operator.once("show", ID, columns=400).out
+    assert f"was not found in {GROUP}: what it logged is not there yet, or not any more. " in text
+
+
+def test_attempt_that_its_owner_still_waits_for_is_not_missed(operator: Operator) -> None:
+    operator.script({"exit": 3}, {"return": 7})
+    told: list[Any] = []
+
+    def look(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "ReadRecord":
+            told.extend([shown(operator), operator.once("show", ID, columns=400).out])
+        return proceed()
+
+    with operator.cloud.intercept(look):
+        operator.cloud.run(operator.request("retry"))
+    waiting, text = told
+    assert (waiting["record"]["attempts"], waiting["notFound"], waiting["notBegun"]) == (2, 1, True)
+    assert "attempts    2, the last of which is still to begin\n" in text and "Its only attempt was not found" in text
+    ended = shown(operator)
+    assert (ended["record"]["attempts"], ended["notFound"], ended["notBegun"]) == (2, 2, False)
+
+
 # ---- the logs of `once up` ----
 
 

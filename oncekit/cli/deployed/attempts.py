@@ -21,6 +21,7 @@ from typing import Any
 from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.console.run import Run
+from oncekit.console.starts import WORK
 from oncekit.operation_functions import OperationFunctions
 
 REQUEST_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -69,6 +70,12 @@ def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[
         return [log.attempt(numbers[request], request, named[request]) for _, request in begun]
     except log.client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
+
+
+def is_to_begin(record: Record, run: Run | None) -> bool:
+    """Whether its owner waits before the last attempt that the record counts, or ended in that wait."""
+    states = [each.state for each in run.visits] if run and run.arn == record["owner"] else []
+    return "BackOff" in states and WORK not in states[-states[::-1].index("BackOff") :]
 
 
 def everything_at_that_time(group: str, record: Record) -> str:

@@ -26,6 +26,8 @@ PENDING = "PENDING"
 GONE, BY_OPERATOR, BY_TICKET = "GONE", "OPERATOR", "TICKET"
 """Of an owner that is no execution of this stack, or not any more; of an operator's lock; of work elsewhere that has
 ended the operation."""
+NO_EXECUTION = (BY_OPERATOR, BY_TICKET)
+"""Of owners that are in no lane."""
 NOT_ALIVE = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", PENDING, LEASE_OVER, ENDED, GONE, BY_OPERATOR)
 """Any other status, also one that is not known, is of an owner that may go on."""
 

@@ -19,7 +19,7 @@ from oncekit.problem import Problem
 
 KEYS = (
     *("id", "summary", "expired", "record", "lane", "ownerStatus", "steps", "request", "requestKept", "log", "console"),
-    *("execution", "logGroup", "attempts", "notFound", "logCommand"),
+    *("execution", "logGroup", "attempts", "notFound", "notBegun", "logCommand"),
 )
 
 
@@ -27,7 +27,8 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
     """The object that --json prints. Without a record, as of a request that was refused, most of it is None.
 
     `requestKept` says where the request of an open record is and until when, or where it is not; `log` how to read what
-    an owner in the fast lane logged, `notFound` how many attempts are missing.
+    an owner in the fast lane logged, `notFound` how many attempts are missing, `notBegun` that the last one that the
+    record counts is still to begin.
     """
     if not about.startswith("arn:"):
         record, run = find(stack, about), None
@@ -86,12 +87,15 @@ def _console(stack: Stack, record: Record, run: Run | None) -> str | None:
 def _logged(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
     from botocore.exceptions import ClientError
 
-    told: dict[str, Any] = {"logGroup": None, "attempts": [], "notFound": record["attempts"], "logCommand": None}
+    is_to_begin = attempts.is_to_begin(record, run)
+    begun = record["attempts"] - is_to_begin
+    told: dict[str, Any] = {"logGroup": None, "attempts": [], "notFound": begun, "notBegun": is_to_begin}
+    told |= {"logCommand": None}
     try:
         if (group := attempts.log_group(stack, record["id"])) is not None:
             told |= {"logGroup": group, "logCommand": attempts.everything_at_that_time(group, record)}
             found = attempts.attempts(stack, group, record, run)
-            told |= {"attempts": found, "notFound": max(0, record["attempts"] - len(found))}
+            told |= {"attempts": found, "notFound": max(0, begun - len(found))}
     except ClientError as error:  # who may read records need not be let into logs
         if not is_denied(error.response["Error"]["Code"]):
             raise

@@ -11,7 +11,7 @@ import typer
 
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.aws_errors import is_denied
-from oncekit.cli.deployed.executions import BY_TICKET, LEASE_OVER, MAY_RUN
+from oncekit.cli.deployed.executions import BY_TICKET, LEASE_OVER, MAY_RUN, NO_EXECUTION
 from oncekit.cli.deployed.facts import inspect
 from oncekit.cli.deployed.listing import since
 from oncekit.cli.deployed.on_stack import answered, on_stack
@@ -66,7 +66,7 @@ def show(
 
     JSON: {id, summary, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
     execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId,
-    stream, lines: [{at, text}]}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input,
+    stream, lines: [{at, text}]}], notFound, notBegun, logCommand}; `states` are {state, enteredAt, exitedAt, input,
     output, errors}, `at` is in epoch ms. Of a refused request {key, id, operation, error, message, refusedAt,
     refusedBy, outcome, executionArn, reason, input}.
     """
@@ -127,7 +127,8 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
         yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
     for key in ("attempts", "fence", "onCrash", "acquiredAt", "finishedAt"):
         if key in record:
-            yield f"  {key:<12}{short(record[key])}"
+            is_to_begin = key == "attempts" and shown["notBegun"]
+            yield f"  {key:<12}{short(record[key])}{', the last of which is still to begin' if is_to_begin else ''}"
     if "error" in record:
         yield _entry("error", f"{short(record['error']['name'])}: {record['error']['message']}")
     for key in ("result", "resultRef"):
@@ -177,15 +178,23 @@ def _logs(shown: dict[str, Any]) -> Iterator[str | Entry]:
             yield f"  … {left_out:,} earlier lines, with --json"
         yield from (f"  {line}" for line in printed[-MOST_LINES:] or ["it printed nothing"])
     if (missing := shown["notFound"]) and shown["logCommand"]:
-        counted = shown["record"]["attempts"]
-        of = "Its only attempt" if counted == 1 else f"{missing} of its {counted} attempts"
-        why = "an attempt that crashed, or whose function does not use the library, logs no id"
-        yield Entry(
-            "",
-            f"{of} {'was' if missing == 1 else 'were'} not found in {shown['logGroup']}: {why}. "
-            "This shows everything that was logged at that time:",
-        )
+        begun = shown["record"]["attempts"] - shown["notBegun"]
+        of = "Its only attempt" if begun == 1 else f"{missing} of its {begun} attempts"
+        was = "was" if missing == 1 else "were"
+        why = f"{of} {was} not found in {shown['logGroup']}: {_why_not_found(shown, begun)}. "
+        yield Entry("", f"{why}This shows everything that was logged at that time:")
         yield shown["logCommand"]
+
+
+def _why_not_found(shown: dict[str, Any], begun: int) -> str:
+    """The last attempt did not crash where it has answered."""
+    record: Record = shown["record"]
+    if shown["notFound"] == begun and is_pending(record):
+        return "what it logged is not there yet, or not any more"
+    has_answered = record["status"] in ("COMPLETED", "FAILED") and shown["ownerStatus"] not in NO_EXECUTION
+    if shown["notFound"] == begun == 1 and has_answered:
+        return "a function that does not use the library logs no id"
+    return "an attempt that crashed, or whose function does not use the library, logs no id"
 
 
 def _printed(told: Sequence[dict[str, Any]]) -> Iterator[str]:
