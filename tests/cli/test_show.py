@@ -74,7 +74,8 @@ def test_an_operators_lock_is_said_to_be_one(operator: Operator) -> None:
     operator.before("StartExecution", _lost)
     assert operator.once("retry", ID).code == 2
     told = shown(operator)
-    assert (told["ownerStatus"], told["execution"]) == ("OPERATOR", None)
+    assert (told["ownerStatus"], told["execution"], told["lane"]) == ("OPERATOR", None, None)
+    assert "  lane  " not in operator.once("show", ID).out
 
 
 def _lost() -> None:

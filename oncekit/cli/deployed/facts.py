@@ -56,7 +56,7 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
         ),
         "expired": has_expired(stack, record),
         "record": record,
-        "lane": None if status == executions.BY_TICKET else stack.lane_of(record["owner"]),
+        "lane": None if status in executions.NO_EXECUTION else stack.lane_of(record["owner"]),
         "ownerStatus": status,
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,

@@ -11,7 +11,7 @@ import typer
 
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.aws_errors import is_denied
-from oncekit.cli.deployed.executions import BY_TICKET, LEASE_OVER, MAY_RUN, NO_EXECUTION
+from oncekit.cli.deployed.executions import LEASE_OVER, MAY_RUN, NO_EXECUTION
 from oncekit.cli.deployed.facts import inspect
 from oncekit.cli.deployed.listing import since
 from oncekit.cli.deployed.on_stack import answered, on_stack
@@ -57,7 +57,7 @@ def show(
     An owner in the fast lane cannot be looked up. Its status comes from the record: MAY_RUN until its lease is over,
     LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path. In either lane, the owner of a pending
     operation is PENDING: it has started work elsewhere, and has ended. TICKET is no execution, but work elsewhere,
-    which has ended the operation.
+    which has ended the operation, OPERATOR none, but a person.
 
     For a key that `once ls --rejected` lists: why that request was refused, what can be done, and the request.
 
@@ -123,7 +123,7 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
         told = f"since {short(record['pendingSince'])}, until {until}: work elsewhere ends it with its ticket"
         yield _entry("pending", told)
     until = ", but has ended when its lease is over" if shown["ownerStatus"] in (MAY_RUN, LEASE_OVER) else ""
-    if shown["ownerStatus"] != BY_TICKET:
+    if shown["lane"] is not None:
         yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
     for key in ("attempts", "fence", "onCrash", "acquiredAt", "finishedAt"):
         if key in record:
