@@ -260,6 +260,17 @@ def test_a_pending_operation_is_resolved_before_it_runs_out(
     assert operator.once("show", ID, "--json").answer["ownerStatus"] == "OPERATOR"
 
 
+@pytest.mark.parametrize("command", ["resolve", "retry"])
+@pytest.mark.parametrize("is_over", [False, True])
+def test_who_decides_is_told_of_work_that_may_go_on_elsewhere(operator: Operator, command: str, is_over: bool) -> None:
+    operator.pending(60)
+    if is_over:
+        operator.lease_over()
+        operator.sweep()
+        assert operator.record["error"]["name"] == "PendingTimedOut"
+    assert "It was pending: work elsewhere that has begun " in say(operator, command).out
+
+
 @LANES
 def test_an_operation_in_progress_that_is_not_pending_is_not_resolved(operator: Operator, lane: str) -> None:
     died(operator, lane)

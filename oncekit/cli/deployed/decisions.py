@@ -60,7 +60,7 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
     with suppress(client.exceptions.ExecutionAlreadyExists):  # by a sweep
         client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
     told = {"id": id, "executionArn": stack.execution(name), "fence": then["fence"]}
-    return {**told, "wasPending": is_pending(shown)}
+    return {**told, "wasPending": "pendingSince" in shown}
 
 
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
         store = ResultStore(stack.bucket, days, stack.client("s3"))
         ended |= {"status": "COMPLETED", "resultRef": store.put(id=id, text=result, **then)}
     write(stack, record, {**then, **ended}, OF_LOCK if result is None else (*OF_LOCK, "error", "steps"))
-    return {"id": id, "status": ended["status"], "fence": then["fence"]}
+    return {"id": id, "status": ended["status"], "fence": then["fence"], "wasPending": "pendingSince" in record}
 
 
 def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:

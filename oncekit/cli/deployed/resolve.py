@@ -14,6 +14,10 @@ from oncekit.cli.terminal import Entry
 from oncekit.cli.user_files import read_result
 from oncekit.problem import Problem
 
+WAS_PENDING = (
+    "It was pending: work elsewhere that has begun may go on, and is told this end when it comes with its ticket. If "
+    "it must not go on, stop it there."
+)
 Result = Annotated[
     str | None,
     typer.Option(
@@ -36,7 +40,10 @@ def resolve(
 ) -> int:
     """Record how a quarantined or pending operation ended. Every duplicate gets that answer.
 
-    Of a pending operation this is what its ticket does: work elsewhere that still comes to an end is told this one.
+    Of a pending operation this is what its ticket does: work elsewhere is not stopped, and when it still comes to an
+    end, it is told this one.
+
+    JSON: {id, status, fence, wasPending}; also true of a quarantined one that was pending until its time was up.
     """
     if failed is not None and not failed.strip():
         raise Problem(f"{id}: --failed: every duplicate gets this message; say what happened")
@@ -46,4 +53,5 @@ def resolve(
     with on_stack(Place(stack, profile, region), id) as there:
         answer = decisions.resolve(there, id, text, failed)
         told = f"{id}: {answer['status']}; every duplicate gets this answer from now on."
-        return answered(answer, as_json, Entry("✓ ", told))
+        pending = [Entry("  ", WAS_PENDING)] if answer["wasPending"] else []
+        return answered(answer, as_json, Entry("✓ ", told), *pending)
