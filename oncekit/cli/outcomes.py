@@ -9,6 +9,10 @@ ANSWERED = ("EXECUTED", "REPLAYED", "COMPLETED")
 """With its result: what an execution tells, or a record."""
 IN_PROGRESS, RUNNING = "IN_PROGRESS", "RUNNING"
 """Without a result yet: what is told of an operation, and of an execution that nobody waits for any longer."""
+PENDING = "pending: work elsewhere ends it"
+"""Why a request ends as IN_PROGRESS, as the next two."""
+HANDED_OVER = "handed over: the full lane goes on with it"
+AT_WORK = "somebody else is at work on it"
 CONFLICTS = ("OperationInProgress", "PayloadMismatch")
 COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
 _MARKS = {"EXECUTED": "✓", "COMPLETED": "✓", "REPLAYED": "↻", "IN_PROGRESS": "↻", "RUNNING": "↻"}

@@ -197,15 +197,18 @@ def _ending(run: Run, states: Mapping[str, Visit], last: str) -> Ending:
     if last == "LockLost":
         return Ending("lost", last, error, "")
     if last in OF_DUPLICATES:
-        return Ending("by its ticket" if _last_owner_read(run).startswith(TICKET) else "overtaken", last, error, "")
+        return Ending("by its ticket" if _owner(last_read(run)).startswith(TICKET) else "overtaken", last, error, "")
     return Ending("broken", last, error, "")
 
 
-def _last_owner_read(run: Run) -> str:
-    """That of the record as the execution read it last."""
-    records = (members_of((each.variables or {}).get("record")) for each in run.visits)
-    owners = [each["owner"] for each in records if isinstance(each.get("owner"), Mapping)]
-    return str(owners[-1].get("S", "")) if owners else ""
+def last_read(run: Run) -> Mapping[str, Any]:
+    """The record as the execution read it last, or kept it open; empty where it read none."""
+    records = [members_of((each.variables or {}).get("record")) for each in run.visits]
+    return next((each for each in reversed(records) if isinstance(each.get("owner"), Mapping)), {})
+
+
+def _owner(record: Mapping[str, Any]) -> str:
+    return str(record["owner"].get("S", "")) if record else ""
 
 
 def why_not_again(error: str, on_crash: object, starts: Sequence[Start] = ()) -> str:

@@ -150,6 +150,7 @@ def sends(operator: Watched) -> None:
         busy = operator.file(json.dumps(operator.request() | {"idempotencyKey": "busy"}), "busy.json")
         operator.cloud.start(operator.request() | {"idempotencyKey": "busy"})
         operator.watch("send", busy, "--lane", "fast", "--wait", "--timeout", "1", code=3)
+        operator.watch("send", busy, "--wait", code=3)
 
 
 PATHS: dict[str, Callable[[Watched], None]] = {

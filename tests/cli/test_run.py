@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 from commands import Done
 from commands import once as command
+from operating import Operator
 
-from oncekit.local import LocalCloud
+from oncekit.cli.here.ends import tell_end
+from oncekit.cli.paper import Paper
+from oncekit.local import Execution, LocalCloud
 from oncekit.local.faults import fails
 
 ROOT = Path(__file__).parents[2]
@@ -113,6 +116,29 @@ def test_what_fails_in_the_fast_lane_is_followed_to_its_end_in_the_full_lane(
     assert (worker["lane"], worker["disposition"], worker["attempt"]) == ("full", "EXECUTED", 2)
     [told] = done.answer["summaries"].values()
     assert "The fast lane tries once: the full lane goes on. Your function ran with the same key as before" in told
+
+
+def test_why_a_request_is_in_progress_is_said_below_it(operator: Operator, capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[str] = []
+
+    def tell(execution: Execution) -> None:
+        tell_end(execution, Paper(error=True))
+        told.append(capsys.readouterr().err.splitlines()[-1].strip())
+
+    operator.died_in("Finalize")  # nobody knows before its lease is over
+    tell(operator.cloud.run(operator.request(), lane="fast"))
+    operator.script({"pending": 60})
+    pending = operator.request() | {"idempotencyKey": "pending"}
+    for lane in ("fast", "full"):
+        tell(operator.cloud.run(pending, lane=lane))
+    with operator.cloud.deployed_with({"FullLaneOperations": "told"}):
+        tell(operator.cloud.run(operator.request() | {"idempotencyKey": "handed over"}, lane="fast"))
+    operator.cloud.settle()
+    assert told == [
+        "somebody else is at work on it",
+        *["pending: work elsewhere ends it"] * 2,
+        "handed over: the full lane goes on with it",
+    ]
 
 
 def test_lane_that_is_given_is_taken_whatever_the_template_says(cloud: LocalCloud, here: Callable[..., Done]) -> None:

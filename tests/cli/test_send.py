@@ -95,6 +95,25 @@ def test_request_that_meets_another_at_work_is_told_of_as_that(
     assert done.code == 3 and outcome in done.out
 
 
+@pytest.mark.parametrize("lane", ["full", "fast"])
+def test_request_that_is_in_progress_is_told_why(operator: Operator, lane: str) -> None:
+    waits = ("--lane", lane, "--wait")
+    operator.died_in("Finalize")  # nobody knows before its lease is over
+    assert "somebody else is at work on it" in operator.once("send", event(operator), *waits).out
+    other = event(operator, idempotencyKey="pending")
+    operator.script({"pending": 60})
+    for _ in range(2):
+        told = operator.once("send", other, *waits, "--json")
+        [ended] = json.loads(told.out)["ended"]
+        assert (told.code, ended["message"]) == (3, "pending: work elsewhere ends it")
+
+
+def test_request_that_the_fast_lane_handed_over_is_told_of_as_that(operator: Operator) -> None:
+    with operator.cloud.deployed_with({"FullLaneOperations": "told"}), operator.holding("AcquireLock"):
+        done = operator.once("send", event(operator), "--lane", "fast", "--wait")
+    assert done.code == 3 and "handed over: the full lane goes on with it" in done.out
+
+
 # ---- each way ----
 
 

@@ -6,18 +6,30 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
 from oncekit.cli.deployed import ways
+from oncekit.cli.deployed.aws_errors import is_denied
 from oncekit.cli.deployed.on_stack import answered, on_stack
+from oncekit.cli.deployed.records import Missing, find, is_pending
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, lane_to_start
-from oncekit.cli.outcomes import COLOURS, RUNNING, exit_code, mark_of, message_in
+from oncekit.cli.outcomes import (
+    AT_WORK,
+    COLOURS,
+    HANDED_OVER,
+    IN_PROGRESS,
+    PENDING,
+    RUNNING,
+    exit_code,
+    mark_of,
+    message_in,
+)
 from oncekit.cli.terminal import say
 from oncekit.cli.user_files import read_event, where
 from oncekit.console.requests import id_in
@@ -43,7 +55,7 @@ Timeout = Annotated[
 
 @dataclass(frozen=True)
 class Ended:
-    """An outcome: a disposition, an error, or RUNNING; `result` is JSON text, `message` why there is none."""
+    """An outcome: a disposition, an error, or RUNNING; `result` is JSON text, `message` why there is none yet."""
 
     of: str | None
     outcome: str
@@ -79,9 +91,10 @@ def send(
 
     With --wait, for direct starts, it also prints how each execution ended. In the fast lane, whose executions cannot
     be looked up later, it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. A request
-    that the fast lane hands over to the full lane is IN_PROGRESS then: `--lane full` waits for its result. The exit
-    code is that of `once run`: 1 if a request failed, else 3 if one is in conflict or in progress. IN_PROGRESS does
-    not count once the result under that id is known.
+    that the fast lane hands over to the full lane is IN_PROGRESS then: `--lane full` waits for its result. Of what is
+    IN_PROGRESS it says who goes on: the full lane, somebody else's execution, or work elsewhere. The exit code is that
+    of `once run`: 1 if a request failed, else 3 if one is in conflict or in progress. IN_PROGRESS does not count once
+    the result under that id is known.
 
     JSON: {id, via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """
@@ -106,6 +119,9 @@ def _wait(stack: Stack, request: str, lane: Lane, times: int, seconds: int, as_j
     else:
         done = _about(request, ways.send(stack, request, ways.DIRECT, times), as_json)
         ended = [_execution_end(stack, arn, seconds) for arn in done["sent"]]
+    if any(each.outcome == IN_PROGRESS for each in ended):
+        why = _why_in_progress(stack, str(done["id"]))
+        ended = [replace(each, message=why) if each.outcome == IN_PROGRESS else each for each in ended]
     if not as_json:
         _print(ended)
     answered({**done, "ended": [each.as_json() for each in ended]}, as_json)
@@ -145,6 +161,25 @@ def _result(ended: Ended) -> str:
 
 
 # ---- how executions ended ----
+
+
+def _why_in_progress(stack: Stack, id: str) -> str | None:
+    """In a few words, by the record as it is now; None where it may not be read."""
+    from botocore.exceptions import ClientError
+
+    try:
+        record = find(stack, id)
+    except Missing:
+        return HANDED_OVER
+    except ClientError as error:
+        if not is_denied(error.response["Error"]["Code"]):
+            raise
+        return None
+    if is_pending(record):
+        return PENDING
+    if record["status"] != "IN_PROGRESS":
+        return f"meanwhile it is {record['status']}"
+    return HANDED_OVER if record["leaseExpiresAt"] == 0 else AT_WORK
 
 
 def _execution_end(stack: Stack, arn: str, seconds: float) -> Ended:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from shlex import quote
 from typing import Any
 
-from oncekit.cli.here.report import mark, message_of, outcome
+from oncekit.cli.here.report import mark, message_of, outcome, why_in_progress
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import short
@@ -40,7 +40,7 @@ def watching(on_end: Callable[[str, Execution], None]) -> Iterator[None]:
 
 
 def tell_end(execution: Execution, paper: Paper) -> None:
-    """Outcome, id, lane, duration and path of an execution of an operation; below it, why it failed."""
+    """Outcome, id, lane, duration and path of an execution of an operation; below it, why it failed or goes on."""
     style = COLOURS[mark(execution)]
     id = id_of(execution.input)
     ended = f"{mark(execution)} {short(outcome(execution), LONGEST_ID)}"
@@ -50,8 +50,8 @@ def tell_end(execution: Execution, paper: Paper) -> None:
     if len(states) > MOST_STATES:  # one that waits for another goes through the same states again and again
         states = (*states[: MOST_STATES // 2], "…", *states[-MOST_STATES // 2 :])
     paper.path(head, states, head_style=style)
-    if execution.status != "SUCCEEDED":
-        paper.paragraph(message_of(execution), 4, style)
+    if why := why_in_progress(execution) if execution.status == "SUCCEEDED" else message_of(execution):
+        paper.paragraph(why, 4, style)
     if id and execution.error == ASKS_AN_OPERATOR and len(id) <= LONGEST_ID:
         paper.line(f"    once show {quote(id)}", style)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oncekit.cli import outcomes
-from oncekit.cli.outcomes import COLOURS, mark_of, message_in
+from oncekit.cli.outcomes import AT_WORK, COLOURS, HANDED_OVER, IN_PROGRESS, PENDING, mark_of, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say_json
 from oncekit.console.here import run_here
-from oncekit.console.parts import Part, part_of
+from oncekit.console.parts import Part, last_read, part_of
 from oncekit.console.requests import id_of
 from oncekit.console.summary import summary
 from oncekit.local import Execution
@@ -42,6 +42,15 @@ def outcome(execution: Execution) -> str:
     """The disposition, or the error, or the status where neither is known."""
     disposition = (execution.output or {}).get("disposition")
     return str(disposition or execution.error or execution.status)
+
+
+def why_in_progress(execution: Execution) -> str:
+    """In a few words why it ended so; empty for any other end."""
+    if outcome(execution) != IN_PROGRESS:
+        return ""
+    if "pendingSince" in last_read(run_here(execution)):
+        return PENDING
+    return HANDED_OVER if "HandOver" in execution.states else AT_WORK
 
 
 def as_json(execution: Execution) -> dict[str, Any]:
@@ -93,9 +102,9 @@ def print_table(executions: Sequence[Execution], effects: Mapping[str, Any]) -> 
         )
         for each in executions
     ]
-    failures = ["" if each.status == "SUCCEEDED" else message_of(each) for each in executions]
+    below = [why_in_progress(each) if each.status == "SUCCEEDED" else message_of(each) for each in executions]
     paper = Paper(error=False)
-    paper.table(head, rows, [COLOURS[mark(each)] for each in executions], failures)
+    paper.table(head, rows, [COLOURS[mark(each)] for each in executions], below)
     paper.line()
     for id, text in summaries(executions).items():
         paper.paragraph(f"{id}: {text}")
