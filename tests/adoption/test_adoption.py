@@ -137,7 +137,8 @@ def test_a_key_is_what_it_is_in_an_event_and_in_a_message(cloud: TestCloud) -> N
 def test_what_is_no_key_is_refused_and_kept_with_the_place_where_it_was_looked_for(cloud: TestCloud, key: Any) -> None:
     event, message = send_with(cloud, key)
     by_rule, by_pipe = sorted(cloud.rejected(), key=lambda each: isinstance(each["input"], list))
-    assert "no key - the event has no text and no whole number" in by_rule["message"]
+    found = "null" if key is None else "no text and no whole number"
+    assert f"no key - the event has {found}" in by_rule["message"]
     assert by_rule["message"].endswith('at ["detail","invoice","number"]')
     assert by_pipe["message"].endswith('at ["orderNo"]')
     assert (by_rule["input"]["event"]["detail"], by_pipe["input"][0]["body"]) == (event["detail"], message)

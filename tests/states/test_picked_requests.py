@@ -62,7 +62,7 @@ def test_a_key_is_a_text_as_it_is_or_a_whole_number_in_its_digits(key: Any, stat
         assert made(state, asked)["idempotencyKey"] == KEYS[key]
 
 
-NO_KEYS = [None, True, [], ["k"], [7], {}, {"id": "k"}, 1.5, MOST + 1, -(MOST + 1), 1e300]
+NO_KEYS = [True, [], ["k"], [7], {}, {"id": "k"}, 1.5, MOST + 1, -(MOST + 1), 1e300]
 
 
 @pytest.mark.parametrize("key", NO_KEYS, ids=str)
@@ -72,13 +72,26 @@ def test_what_is_no_text_and_no_whole_number_is_no_key(key: Any, state: States) 
     assert refusal(state, given({"id": key, "order": {}}, "event")) == f"no key - the event {told}"
 
 
+def test_a_null_is_named_where_a_key_should_be(state: States) -> None:
+    assert refusal(state, given({"id": None, "order": {}})) == 'no key - the body has null at ["id"]'
+    assert refusal(state, given({"id": None, "order": {}}, "event")) == 'no key - the event has null at ["id"]'
+    assert refusal(state, given(None, key=[])) == "no key - the body has null at []"
+
+
+@pytest.mark.parametrize("came", ["{'id': 'k'}", "", 7, None, True, [], [{"id": "k"}]], ids=str)
+def test_a_body_that_is_no_json_object_is_told_as_that(came: Any, state: States) -> None:
+    """A pipe passes a body that is no JSON on as a text."""
+    assert refusal(state, given(came)) == 'no key - the body is no JSON object, and has nothing at ["id"]'
+
+
 @pytest.mark.parametrize("came", ["text", "", 7, None, True, [], [{"a": {"id": "k"}}], {}, {"a": None}, {"a": "id"}])
 @pytest.mark.parametrize("value", [None, "k", 7, False, [{"id": "k"}], [], {"ID": "k"}])
 def test_a_path_that_leads_nowhere_gives_no_key(came: Any, value: Any, state: States) -> None:
     """A Choice cannot catch an expression that fails."""
     for each in (came, {"a": value}, {"a": {"b": value}}):
         for key in (["a", "id"], ["a", "b", "id"], ["a", "b", "id", "more"]):
-            assert "no key - the body has" in refusal(state, given(each, key=key))
+            told = "has no text" if isinstance(each, dict) else "is no JSON object"
+            assert f"no key - the body {told}" in refusal(state, given(each, key=key))
 
 
 @pytest.mark.parametrize("came", ["text", 7, None, True, [], [{"a": {}}], {}, {"a": None}, {"a": "b"}, {"a": [{}]}])
