@@ -332,3 +332,12 @@ def test_what_may_not_run_again_after_a_dead_owner_is_for_the_operator(asked: As
     assert of(onCrash={"S": "quarantine"}, leaseExpiresAt={"N": "0"}) == "TakeNextFence"
     assert of(attempts={"N": str(MAX_ATTEMPTS - 1)}) == "TakeNextFence"
     assert of(attempts={"N": str(MAX_ATTEMPTS)}) == "RecordQuarantine"
+
+
+@pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
+def test_what_was_pending_is_told_as_that_whatever_happens_then(state: States, on_crash: str) -> None:
+    """Not as an owner that ended: it has ended as it should, when the work elsewhere had begun."""
+    item = {**LATE, "onCrash": {"S": on_crash}, "pendingSince": {"S": LONG_AGO}}
+    told = state("IsOwnerAlive").chooses(known(record=item, ownerStatus="ENDED")).assigned["failure"]
+    assert told["name"] == "PendingTimedOut"
+    assert told["message"].startswith("it was pending until its lease ended - work elsewhere may still go on")
