@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 from once.errors import NeedsAttention
 from once.result_store import ResultRef
 
-JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
+# No text as a whole, so that an annotation such as `JSON | Pending` can be evaluated.
+JSON: TypeAlias = bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"] | None
 Envelope: TypeAlias = dict[str, str | int | ResultRef]
 
 INLINE_LIMIT: Final = 200_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from once import NeedsAttention
+from once import NeedsAttention, Pending
 from once.result import INLINE_LIMIT, envelope, serialise
 
 json_values = st.recursive(
@@ -89,3 +89,16 @@ def test_a_result_that_is_not_json_goes_to_the_operator_and_says_where(result: A
     with pytest.raises(NeedsAttention, match="business logic succeeded, but its result is not JSON") as raised:
         serialise(result)
     assert fault in str(raised.value)
+
+
+APP = """
+from once import JSON, Pending, Request
+
+def handler(request: Request) -> JSON | Pending: ...
+"""
+
+
+def test_json_can_stand_in_an_annotation_with_other_types() -> None:
+    names: dict[str, Any] = {}
+    exec(compile(APP, "app.py", "exec", dont_inherit=True), names)  # without this file's `from __future__`
+    assert {str, Pending} < set(get_args(get_type_hints(names["handler"])["return"]))
