@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -64,6 +65,10 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
     if (known := kept.get(key)) is not None:
         return Template(path.parent, **json.loads(known))
     source = parse(text.decode(), path)
+    for name in sorted(set(given) - _declared(source)):
+        if place := _place_inside(source, path, name, path.parent):
+            there = f"write `{name}: {given[name]}` in the Parameters of {place}"
+            raise TemplateError(f"the template has no parameter {name}, but an application in it has: {there}")
     values = parameter_values(source.get("Parameters") or {}, given)
     body = _translate(source, values, path)
     kept.keep(key, json.dumps({"parameters": values, "body": body}).encode())
@@ -81,6 +86,27 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
         raise TemplateError(f"{path} has no Resources")
     return template
+
+
+def _declared(source: Mapping[str, Any]) -> set[str]:
+    """The names of its parameters."""
+    declared = source.get("Parameters")
+    return set(declared) if isinstance(declared, Mapping) else set()
+
+
+def _place_inside(source: Mapping[str, Any], path: Path, name: str, folder: Path) -> str | None:
+    """The resource, and its file, whose application has a parameter of this name; None where none has."""
+    for logical_id, each in source["Resources"].items():
+        if not isinstance(each, Mapping) or each.get("Type") != "AWS::Serverless::Application":
+            continue
+        inner = path.parent / str((each.get("Properties") or {}).get("Location"))
+        if inner.is_file():
+            application = parse(inner.read_text(), inner)
+            if name in _declared(application):
+                return f"the resource {logical_id} in {os.path.relpath(path, folder)}"
+            if found := _place_inside(application, inner, name, folder):
+                return found
+    return None
 
 
 OF_AN_APPLICATION = "the parameters of an application in it are set at its resource"

@@ -48,6 +48,24 @@ def test_a_template_without_parameters_says_where_those_of_an_application_in_it_
 
 
 @pytest.mark.parametrize(
+    ("name", "place"), [("Lane", "Once in template.yaml"), ("RetentionDays", "Machine in once/operations.yaml")]
+)
+def test_a_parameter_of_an_application_inside_is_told_with_its_place(path: Path, name: str, place: str) -> None:
+    inside = "  {0}: {{ Type: AWS::Serverless::Application, Properties: {{ Location: {1} }} }}"
+    path.write_text("Resources:\n" + inside.format("Once", "once/operations.yaml"))
+    (path.parent / "once").mkdir()
+    made = {
+        "operations.yaml": inside.format("Machine", "template.yaml"),
+        "template.yaml": "  A: { Type: AWS::SQS::Queue }",
+    }
+    for file, parameter in (("operations.yaml", "Lane"), ("template.yaml", "RetentionDays")):
+        text = f"Parameters:\n  {parameter}: {{ Type: String }}\nResources:\n{made[file]}"
+        (path.parent / "once" / file).write_text(text)
+    with pytest.raises(TemplateError, match=rf"write `{name}: 7` in the Parameters of the resource {place}$"):
+        load(path, {name: 7})
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({}, "Name needs a value"),
