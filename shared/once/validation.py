@@ -23,7 +23,7 @@ class PayloadSchema:
     def __init__(self, schema: Mapping[str, Any], name: str = "the schema") -> None:
         if str(schema.get("$schema", DRAFT_07)).rstrip("#") != DRAFT_07:
             raise ValueError(f"{name}: $schema must be {DRAFT_07}#, the draft that payloads are checked with")
-        self._schema = dict(schema)
+        self._schema, self._name = dict(schema), Path(name).name
         try:
             # Defaults are not filled in: business logic must get the payload of which the fingerprint was made.
             self._accept = fastjsonschema.compile(
@@ -48,7 +48,7 @@ class PayloadSchema:
             from once.schema_faults import schema_faults
 
             faults = schema_faults(self._schema, payload) or [_first_fault(refusal)]
-            raise PermanentError(f"payload refused: {'; '.join(faults)}") from None
+            raise PermanentError(f"payload refused by {self._name}: {'; '.join(faults)}") from None
 
 
 def _first_fault(refusal: fastjsonschema.JsonSchemaValueException) -> str:

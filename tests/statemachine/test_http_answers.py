@@ -69,7 +69,7 @@ def test_no_body_at_all_is_the_empty_object_and_what_it_lacks_is_told(cloud: Loc
     again = client.post("plain-echo", "k", {})
     assert (first.status, again.status, again.headers["idempotent-replayed"]) == (200, 200, "true"), first
     lacks = says(client.send("POST", "/default/charge-payment", Idempotency_Key="k"), 422, "operation-failed")
-    assert lacks["detail"].startswith("payload refused: /orderId is missing")
+    assert lacks["detail"].startswith("payload refused by schema.json: /orderId is missing")
     assert rows(cloud, "ProviderLedgerTable") == 0
 
 

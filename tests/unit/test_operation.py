@@ -85,7 +85,7 @@ def test_a_refused_payload_never_reaches_business_logic(event: Callable[..., Eve
         started.append(request)
         return None
 
-    with pytest.raises(PermanentError, match="payload refused: /name is missing"):
+    with pytest.raises(PermanentError, match=f"payload refused by {schema.name}: /name is missing"):
         handler(event("greet", {}))
     assert started == []
 

@@ -33,7 +33,7 @@ def refusal(schema: dict[str, Any], payload: dict[str, Any]) -> str:
 
 
 def faults(schema: dict[str, Any], payload: dict[str, Any]) -> list[str]:
-    return refusal(schema, payload).removeprefix("payload refused: ").split("; ")
+    return refusal(schema, payload).removeprefix("payload refused by the schema: ").split("; ")
 
 
 def member(schema: object) -> dict[str, Any]:
