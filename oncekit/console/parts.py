@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,6 +82,8 @@ class Part:
     taken_from: str
     """The ARN of the owner from whom it took the lock; empty where it took a free one, or none."""
     taken_as: Taken
+    taken_error: str
+    """The error that the record had then: of the attempt before."""
     tries_again: bool
     """Whether it tried a failed operation again."""
     by_recovery: bool
@@ -124,6 +127,7 @@ def part_of(run: Run) -> Part:
         status=_status(states, run) if is_owner else "",
         taken_from=taken_from,
         taken_as=taken_as,
+        taken_error=next(map(_told_error, errors_read(run)), "") if taken_as else "",
         tries_again=tries_again,
         by_recovery=by_recovery,
         is_running=run.status == RUNNING,
@@ -201,10 +205,27 @@ def _ending(run: Run, states: Mapping[str, Visit], last: str) -> Ending:
     return Ending("broken", last, error, "")
 
 
+def _read(run: Run) -> Sequence[Mapping[str, Any]]:
+    """The record each time that the execution read it, or kept it open."""
+    records = (members_of((each.variables or {}).get("record")) for each in run.visits)
+    return [each for each in records if isinstance(each.get("owner"), Mapping)]
+
+
 def last_read(run: Run) -> Mapping[str, Any]:
-    """The record as the execution read it last, or kept it open; empty where it read none."""
-    records = [members_of((each.variables or {}).get("record")) for each in run.visits]
-    return next((each for each in reversed(records) if isinstance(each.get("owner"), Mapping)), {})
+    """The record as the execution read it last; empty where it read none."""
+    return next(reversed(_read(run)), {})
+
+
+def errors_read(run: Run) -> Iterator[Mapping[str, Any]]:
+    """{name, message}, the errors that the record had when the execution read it: its end removes them."""
+    for record in _read(run):
+        error = record["error"].get("M") if isinstance(record.get("error"), Mapping) else None
+        if isinstance(error, Mapping):
+            yield {name: each["S"] for name, each in error.items() if isinstance(each, Mapping) and "S" in each}
+
+
+def _told_error(error: Mapping[str, Any]) -> str:
+    return error_of(json.dumps(error))
 
 
 def _owner(record: Mapping[str, Any]) -> str:

@@ -72,7 +72,8 @@ def _released(part: Part) -> str:
     """What the fast lane did, which nobody can look up; it takes an attempt back that Lambda refused to start."""
     if part.attempt == 1 and part.starts:
         return "The fast lane handed it over, since Lambda had refused to start your function."
-    return "The fast lane tried it once, and handed it over: your function may have run then."
+    error = f" ({part.taken_error})" if part.taken_error else ""
+    return f"The fast lane tried it once{error}, and handed it over: your function may have run then."
 
 
 def _refused_alone(parts: Sequence[Part]) -> Iterator[str]:

@@ -304,6 +304,16 @@ def test_earlier_crash_in_the_full_lane_is_found_by_the_owners_history(operator:
     assert [number for number, _ in attempts_of(operator, lines)] == [None, 2]
 
 
+def test_crash_in_the_fast_lane_is_told_and_found_after_the_full_lane_has_succeeded(operator: Operator) -> None:
+    with operator.cloud.intercept(answers(times=1)):
+        operator.cloud.run(operator.request("retry"), lane="fast")
+        operator.cloud.settle()
+    assert operator.record["status"] == "COMPLETED" and "error" not in operator.record
+    assert "tried it once (Runtime.ExitError: RequestId: " in shown(operator)["summary"]
+    lines = [*OF_CRASHED, (5000, START.format("r2")), (5001, own("second", request="r2", attempt=2))]
+    assert [number for number, _ in attempts_of(operator, lines)] == [None, 2]
+
+
 def test_function_without_the_library_is_found_by_lambdas_answer_in_the_history(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -283,7 +283,8 @@ def test_a_request_that_failed_in_the_fast_lane_and_went_on_in_the_full_lane_is_
     again = "Your function ran with the same key as before (attempt 2), and its answer is stored."
     assert story(cloud) == f"{HANDED_OVER}the full lane goes on. {again} 1 duplicate got the stored answer."
     assert of_last_owner(cloud, charge()) == (
-        "The fast lane tried it once, and handed it over: your function may have run then. "
+        "The fast lane tried it once (States.Timeout: the error came without a cause), and handed it over: "
+        "your function may have run then. "
         "Your function ran (attempt 2), and its answer is stored."
     )
 

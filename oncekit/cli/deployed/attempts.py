@@ -3,8 +3,9 @@
 An attempt is found by the request id of its invocation, and by nothing else. The library writes it next to the id at
 the end of each attempt, and Powertools' `Logger` in each line. Of an attempt that crashed it is in the error; of a
 function that does not use the library it is in Lambda's answer (V85): both are in the history of an execution in the
-full lane, and the last error is in the record. An environment has one invocation at a time, so what its stream has
-between the first line and the last one that name a request is of that attempt.
+full lane. The last error is in the record, too, and what the record had of it before is in the history of who read it.
+An environment has one invocation at a time, so what its stream has between the first line and the last one that name a
+request is of that attempt.
 What left no request id anywhere is not guessed at: a command shows everything that was logged at that time.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 
 from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
+from oncekit.console.parts import errors_read
 from oncekit.console.run import Run
 from oncekit.console.starts import WORK
 from oncekit.operation_functions import OperationFunctions
@@ -98,8 +100,9 @@ def _ms(told: object) -> int | None:
 
 
 def _request_ids(record: Record, run: Run | None) -> Iterator[str]:
-    """Those of invocations that are in the record's error, or in the history of the last owner."""
+    """Those of invocations that are in the record's error, as it is or was, or in the history of the last owner."""
     texts = [str(record.get("error", {}).get("message", ""))]
+    texts += [str(each.get("message")) for each in errors_read(run)] if run else []
     texts += [_about_an_invocation(details) for details in run.details] if run else []
     # An execution's name has the form of a request id, and the errors of an owner that ended have its ARN.
     return (found.group() for text in texts if (found := REQUEST_ID.search(ARN.sub("", text))))

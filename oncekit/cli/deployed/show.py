@@ -61,8 +61,8 @@ def show(
 
     For a key that `once ls --rejected` lists: why that request was refused, what can be done, and the request.
 
-    An attempt is found by the request id of its invocation. Where nothing has kept that, as of an attempt that crashed
-    in the fast lane, the command that shows everything which was logged at that time is printed.
+    An attempt is found by the request id of its invocation. Where nothing has kept that, the command that shows
+    everything which was logged at that time is printed.
 
     JSON: {id, summary, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
     execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId,
