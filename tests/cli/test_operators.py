@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -102,6 +103,26 @@ def half_done(operator: Operator) -> None:
 
 def _connection_lost() -> None:
     raise EndpointConnectionError(endpoint_url="https://states")
+
+
+@LANES
+@pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
+def test_what_is_under_way_when_its_operation_leaves_payload_only_operations_is_retried(
+    operator: Operator, on_crash: str, lane: Any
+) -> None:
+    """It gives the code the payload alone, as its definition says; the fast lane hands over what may run again."""
+    now, before = ({"PayloadOnlyOperations": name} for name in ("", "told"))
+    with operator.cloud.deployed_with(before), ExitStack() as held:
+        reached = held.enter_context(operator.holding("ExecuteBusinessLogic"))
+        operator.cloud.start(operator.request(on_crash), lane=lane)
+        assert reached.wait(20)
+        with operator.cloud.deployed_with(now):
+            held.close()
+            if (on_crash, lane) != ("retry", "fast"):
+                assert (operator.record["status"], operator.starts) == ("QUARANTINED", 0)
+                assert operator.record["error"]["name"] == "InvalidEventError"
+                operator.execution(say(operator, "retry", "--json"))
+            assert (operator.record["status"], operator.starts) == ("COMPLETED", 1)
 
 
 @pytest.mark.parametrize("by", ["the sweep", "another retry"])
