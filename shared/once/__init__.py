@@ -28,20 +28,24 @@ from once.request import Request
 from once.result import JSON, Pending
 
 if TYPE_CHECKING:
+    from once.outcome import Failure, Outcome, Refused
     from once.ticket_writes import TicketState, complete, extend, fail
 
 __all__ = [
     "JSON",
     "ConditionFailed",
+    "Failure",
     "InvalidEventError",
     "InvalidWriteError",
     "Lock",
     "LockLostError",
     "NeedsAttention",
     "OnceError",
+    "Outcome",
     "Pending",
     "PermanentError",
     "Refusal",
+    "Refused",
     "Request",
     "StepConflictError",
     "StepMismatchError",
@@ -57,8 +61,12 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """What ends a pending operation needs clients, which most functions do without: it is imported on first use."""
-    if name not in ("TicketState", "complete", "extend", "fail"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from once import ticket_writes
+    if name in ("TicketState", "complete", "extend", "fail"):
+        from once import ticket_writes
 
-    return getattr(ticket_writes, name)
+        return getattr(ticket_writes, name)
+    if name in ("Failure", "Outcome", "Refused"):
+        from once import outcome
+
+        return getattr(outcome, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -91,6 +91,17 @@ class ResultStore:
                 break
         return ref
 
+    @staticmethod
+    def read(ref: ResultRef) -> str:
+        """The text of a result, checked by its hash. Raises ValueError for other bytes, and botocore's errors."""
+        from once.clients import client
+
+        with closing(client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"]) as body:
+            text = body.read()
+        if hashlib.sha256(text).hexdigest() != ref["sha256"]:
+            raise ValueError(f"{ref['key']} has other bytes than the result that was stored")
+        return text.decode("utf-8")
+
     def _is_there(self, ref: ResultRef) -> bool:
         """Whether the object has the bytes of this reference.
 

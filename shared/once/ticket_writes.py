@@ -16,9 +16,9 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from once.clients import client
-from once.errors import TicketError
+from once.errors import CAUGHT_BY_NAME, PermanentError, TicketError
 from once.result import JSON, json_text
-from once.result_store import ResultStore
+from once.result_store import ResultRef, ResultStore
 from once.ticket import DAY, Ticket
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ INLINE_BYTES: Final = 4096
 """InlineLimitBytes of the state machine: a larger record would make each duplicate more expensive."""
 ERROR_BYTES: Final = 530
 """Of an error's name and message together; as the state machine counts, 4 for what is not printable ASCII."""
-MESSAGE_CHARACTERS: Final = 500
-FAILED_AS: Final = "PermanentError"
 OF_THIS_TRY: Final = "fingerprint = :fingerprint AND acquiredAt = :since"
 
 OPEN: Final = ("IN_PROGRESS", "QUARANTINED")
@@ -68,7 +66,7 @@ def fail(ticket: str, message: str, *, status: int | None = None) -> TicketState
     `message` is read by senders, at most 500 characters of it. `status` is what senders by HTTP get, 400 to 499;
     without one, or with any other number, 422. Raises what `complete` raises.
     """
-    error = _error(message, status)
+    error = error_value(PermanentError(message, status=status))
     return _end(Ticket.read(ticket), "FAILED", lambda fence, owner: ("error", error))
 
 
@@ -189,27 +187,39 @@ def _read(of: Ticket, dynamodb: "DynamoDBClient") -> Seen:
 
 def _answer(of: Ticket, text: str, fence: int, owner: str) -> "tuple[str, AttributeValueTypeDef]":
     """The result as the state machine keeps it: in the record if it is small, else in the response bucket."""
-    key = of.id.split("#", 2)[2]
-    if len(text) + 4 * len(key) + 1200 <= INLINE_BYTES:
+    if len(text) + 4 * len(of.id.split("#", 2)[2]) + 1200 <= INLINE_BYTES:
         return "result", {"S": text}
     ref = ResultStore.deployed(of.bucket, of.days).put(id=of.id, fence=fence, owner=owner, text=text)
+    return "resultRef", ref_value(ref)
+
+
+def ref_value(ref: ResultRef) -> "AttributeValueTypeDef":
+    """A reference to a large result, in the record."""
     texts: dict[str, AttributeValueTypeDef] = {
         "bucket": {"S": ref["bucket"]},
         "key": {"S": ref["key"]},
         "sha256": {"S": ref["sha256"]},
     }
-    return "resultRef", {"M": {**texts, "bytes": {"N": str(ref["bytes"])}}}
+    return {"M": {**texts, "bytes": {"N": str(ref["bytes"])}}}
 
 
-def _error(message: str, status: int | None) -> "AttributeValueTypeDef":
-    room = ERROR_BYTES - len(FAILED_AS)
+def error_value(error: Exception) -> "AttributeValueTypeDef":
+    """What a record keeps of an error: name and message within ERROR_BYTES, and a status for HTTP."""
+    known = next((each.__name__ for each in CAUGHT_BY_NAME if type(error) is each), type(error).__name__)
+    name = known.encode("utf-8", "replace").decode()[:64]
+    room = ERROR_BYTES - _size(name)
     short = ""
-    for each in message.encode("utf-8", "replace").decode()[:MESSAGE_CHARACTERS]:
-        room -= 1 if " " <= each <= "~" else 4 if each <= "\uffff" else 8
+    for each in (str(error) or "the error came without a cause").encode("utf-8", "replace").decode()[:500]:
+        room -= _size(each)
         if room < 0:
             break
         short += each
-    error: dict[str, AttributeValueTypeDef] = {"name": {"S": FAILED_AS}, "message": {"S": short}}
+    value: dict[str, AttributeValueTypeDef] = {"name": {"S": name}, "message": {"S": short}}
+    status = error.status if isinstance(error, PermanentError) else None
     if status is not None and 400 <= status <= 499:
-        error["status"] = {"N": str(status)}
-    return {"M": error}
+        value["status"] = {"N": str(status)}
+    return {"M": value}
+
+
+def _size(text: str) -> int:
+    return sum(1 if " " <= each <= "~" else 4 if each <= "\uffff" else 8 for each in text)

@@ -1,0 +1,153 @@
+"""Requests as the state machines see them: their text, their fingerprint, and what is no request.
+
+JSON's numbers are doubles there, and JSONata's `$string` writes them with 15 digits, as ECMAScript writes a number. A
+function of the direct lane and a machine must come to the same fingerprint and the same sentence: tests hold this file
+against the machines' own expressions, and against the reference implementation of JSONata.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Context
+from typing import Any, Final
+
+NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}")
+INLINE_BYTES: Final = 4096
+"""InlineLimitBytes of the state machines: a larger record would make each duplicate more expensive."""
+EXACT: Final = 2**53 - 1
+_DIGITS: Final = Context(prec=15, rounding=ROUND_HALF_UP)
+"""Of two as near, the one that is farther from 0: ECMA-262, Number.prototype.toPrecision."""
+_HALF: Final = re.compile("[\ud800-\udfff]")
+_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]")
+
+
+def fault(operation: str, tenant: str, key: Any, payload: Any) -> str | None:
+    """Why this is no request, in ReceiveRequest's words; None for one. Sizes and values are those of the payload."""
+    if not NAME.fullmatch(operation):
+        return f"operation must be a string that matches ^{NAME.pattern}$"
+    if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
+        return f"tenant must be a string that matches ^{NAME.pattern}$ (leave it out for 'default')"
+    if not isinstance(key, str) or not 1 <= len(key) <= 256:
+        return "idempotencyKey must be a string of 1 to 256 characters"
+    if key in ("null", "undefined", "None"):
+        return "idempotencyKey is the text null, undefined or None - what it is made of is missing"
+    if _UNSEEN.search(key):
+        return (
+            "idempotencyKey has a control character, a line separator, a character that changes the direction of text "
+            "or one that cannot be seen"
+        )
+    return "payload must be a JSON object" if not isinstance(payload, dict) else _fault_of(payload, key)
+
+
+def _fault_of(payload: dict[str, Any], key: str) -> str | None:
+    try:
+        json.dumps(payload, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return "payload must be a JSON object"
+    kinds = list(_values(payload))
+    if max(depth for depth, _ in kinds) > 10:
+        return "the payload is nested deeper than 10 levels - send what is deeper as JSON text in a string"
+    if any(type(each) in (int, float) and not -EXACT <= each <= EXACT for _, each in kinds):
+        return "the payload has a whole number beyond 9007199254740991, which may be rounded - send it as a string"
+    text = text_of(payload)
+    if size_of(text) > 180_000:
+        return (
+            "the payload is larger than 180,000 bytes (a character outside ASCII counts as 4) - put the data in S3 and "
+            "send a reference in the payload"
+        )
+    if size_of(json.dumps(text, ensure_ascii=False)) + 2 > 220_000:
+        return (
+            "the payload, written as a string, is larger than 220,000 bytes (each quote and backslash counts twice) - "
+            "send a reference to data in S3"
+        )
+    if _HALF.search(text + key):
+        return "the request has half of a surrogate pair, which is not a character - send valid Unicode"
+    # Brackets and commas.
+    if len(text) > 4000 and sum(max(len(each), 1) for _, each in kinds if isinstance(each, dict | list | tuple)) > 2000:
+        return "the payload has more than 2,000 values - put the data in S3 and send a reference in the payload"
+    return None
+
+
+def _values(value: Any, depth: int = 0) -> Iterator[tuple[int, Any]]:
+    """Each value with the number of lists and objects around it, itself included."""
+    if isinstance(value, dict | list | tuple):
+        yield depth + 1, value
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _values(each, depth + 1)
+    else:
+        yield depth, value
+
+
+def size_of(text: str) -> int:
+    """Bytes as the machines count them: four for each code unit of UTF-16 outside ASCII."""
+    return sum(1 if " " <= each <= "~" else 4 if each <= "\uffff" else 8 for each in text)
+
+
+def hash_of(id: str) -> str:
+    """SHA-256 of an id, in hex."""
+    return hashlib.sha256(id.encode()).hexdigest()
+
+
+def fingerprint(payload: Any) -> str:
+    """SHA-256 of the payload in the machines' canonical form, in hex."""
+    return hashlib.sha256(_canonical(payload).encode()).hexdigest()
+
+
+def _canonical(value: Any) -> str:
+    if isinstance(value, str):
+        return f"{len(value)}:{value}"
+    if isinstance(value, dict):
+        # ECMAScript sorts by code units of UTF-16.
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        return "{" + "".join(f"{len(name)}:{name}{_canonical(value[name])}" for name in names) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + "".join(map(_canonical, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "N", True: "T", False: "F"}[value]
+    double = float(value)
+    text = _number(double)
+    return f"#{text}~{_number(double - float(text))};"
+
+
+def text_of(value: Any) -> str:
+    """As `$string` writes it: compact, and each number with 15 digits."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{text_of(name)}:{text_of(each)}" for name, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(text_of, value)) + "]"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _number(float(value))
+    return json.dumps(value, ensure_ascii=False)
+
+
+def kept(request: dict[str, Any]) -> str | None:
+    """What the record keeps of a request; None for one that is kept in the bucket: it is large, or has many digits."""
+    text = text_of(request)
+    numbers = (each for _, each in _values(request["payload"]) if type(each) in (int, float))
+    is_exact = all(float(_number(float(each))) == each for each in numbers)
+    fits = size_of(text) + 4 * len(request["idempotencyKey"]) + 1200 <= INLINE_BYTES
+    return text if fits and is_exact else None
+
+
+def _number(value: float) -> str:
+    return _script(float(_DIGITS.create_decimal_from_float(value)))
+
+
+def _script(value: float) -> str:
+    """ECMA-262, Number::toString: the shortest digits, which Python finds, too, in another notation."""
+    if value == 0:
+        return "0"
+    sign, (whole, _, exponent) = "-" if value < 0 else "", repr(abs(value)).partition("e")
+    before, _, after = whole.partition(".")
+    digits, point = before + (after if after != "0" else ""), len(before) + int(exponent or 0)
+    point -= len(digits) - len(digits.lstrip("0"))
+    digits = digits.lstrip("0").rstrip("0")
+    if len(digits) <= point <= 21:
+        return sign + digits.ljust(point, "0")
+    if 0 < point <= 21:
+        return f"{sign}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    rest = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{rest}e{point - 1:+d}"

@@ -1,0 +1,372 @@
+"""The direct lane: a function that keeps its trigger, its event and its answer takes the lock itself.
+
+It writes the record that the state machines write, by their conditions, so each of the lanes knows what the others do.
+Whatever goes wrong after the lock a sweep finds, and the full lane calls the same function with a `lock`. Times are
+those of DynamoDB's answers, as in `ticket_writes`.
+"""
+
+import json
+import random
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, Literal, TypeAlias
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from once import canonical
+from once.clients import client
+from once.errors import LockLostError, NeedsAttention, PermanentError
+from once.outcome import Failure, Outcome, Refused
+from once.result_store import ResultStore
+from once.settings import Place, place
+from once.ticket_writes import INLINE_BYTES, error_value, ref_value
+
+MARGIN: Final = 60
+"""Seconds that a lease lasts longer than the function may: clocks differ."""
+Disposition = Literal["EXECUTED", "REPLAYED", "IN_PROGRESS"]
+NEW: Final = "attribute_not_exists(id) OR expiresAt < :now"
+AGAIN: Final = "#status = :failed AND #owner = :theirs AND fence = :read AND expiresAt >= :now"
+NAMES: Final = {f"#{name}": name for name in ("status", "owner", "result", "error", "request")}
+Item: TypeAlias = dict[str, Any]
+"""As DynamoDB has it, each value under its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """An invocation of a function by an event of its own."""
+
+    context: Any
+    began: float
+
+    @property
+    def seconds_left(self) -> float:
+        left: float = self.context.get_remaining_time_in_millis() / 1000
+        return left
+
+
+_invocations: list[Invocation] = []
+"""The one that is handled: a sandbox has one at a time, and threads of the handler ask for it, too."""
+
+
+@contextmanager
+def invoked(context: Any) -> Iterator[None]:
+    """While a handler runs."""
+    _invocations.append(Invocation(context, time.time()))
+    try:
+        yield
+    finally:
+        _invocations.pop()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of the direct lane, and what runs it: a handler for a machine's event, made by `@operation`."""
+
+    handler: Callable[[object, object], Mapping[str, Any]]
+    operation: str
+    tenant: str
+    key: str
+    payload: dict[str, Any]
+    on_crash: Literal["retry", "quarantine"]
+    on_failed: Literal["replay", "retry"]
+    needs: float
+
+
+def once(asked: Asked, wait: float) -> Outcome:
+    """See `Operation.once`."""
+    if not _invocations:
+        raise RuntimeError("once() belongs into a handler with @entry above it, which knows the time that is left")
+    if reason := canonical.fault(asked.operation, asked.tenant, asked.key, asked.payload):
+        raise Refused("InvalidRequest", reason)
+    invocation = _invocations[-1]
+    if invocation.seconds_left < asked.needs:
+        raise Refused("Unavailable", f"less than {asked.needs:g} seconds are left of this invocation")
+    return _Lane(asked, invocation, place()).outcome(wait)
+
+
+class _Lane:
+    def __init__(self, asked: Asked, invocation: Invocation, where: Place) -> None:
+        self._asked, self._invocation, self._where = asked, invocation, where
+        self._id = f"{asked.tenant}#{asked.operation}#{asked.key}"
+        self._hash = canonical.hash_of(self._id)
+        self._print = canonical.fingerprint(asked.payload)
+        context = invocation.context
+        self._me = f"direct:{context.function_name}:{context.aws_request_id}:{uuid.uuid4().hex}"
+        self._ahead = 0.0
+        """Of DynamoDB's clock, in seconds."""
+
+    # ---- A request that finds a record, or none ----
+
+    def outcome(self, wait: float) -> Outcome:
+        """Raises Refused before the lock only."""
+        with _before_the_lock():
+            record = self._read()
+        until, pause, seen = time.monotonic() + wait, 0.2, False
+        while True:
+            found = self._found(record)
+            if found in ("NOTHING", "FAILED_BEFORE") and not seen:
+                with _before_the_lock():
+                    record = self._acquire(record if found == "FAILED_BEFORE" else None)
+                if record["owner"]["S"] == self._me:
+                    return self._run(record)
+            elif found == "IN_PROGRESS":
+                seen = True
+                if time.monotonic() + pause > until or self._invocation.seconds_left < pause + 2:
+                    return self._outcome("IN_PROGRESS", record)
+                time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - spreads readers, hides nothing
+                record, pause = self._read_again(record), min(pause * 2, 5)
+            else:
+                return self._told(found, record, seen=seen)
+
+    def _found(self, record: Item) -> str:
+        if not record or ("expiresAt" in record and int(record["expiresAt"]["N"]) < self._now()):
+            return "NOTHING"
+        if record["fingerprint"]["S"] != self._print:
+            return "OTHER_PAYLOAD"
+        status: str = record["status"]["S"]
+        if status == "FAILED" and self._asked.on_failed == "retry":
+            ended = datetime.fromisoformat(record["finishedAt"]["S"]).timestamp()
+            return "FAILED_BEFORE" if ended < self._invocation.began + self._ahead else status
+        return status
+
+    def _told(self, found: str, record: Item, *, seen: bool, what: Disposition = "REPLAYED") -> Outcome:
+        if found in ("IN_PROGRESS", "FAILED_BEFORE") and seen:
+            return self._outcome("IN_PROGRESS", record)
+        if found in ("NOTHING", "OTHER_PAYLOAD") and seen:
+            lost = Failure("LockLost", "the record has expired, was released or belongs to another request")
+            return Outcome(self._id, what, 0, lost)
+        if found == "OTHER_PAYLOAD":
+            raise Refused(
+                "PayloadMismatch",
+                "another payload was sent before with this tenant, operation and key - if this is a retry, send the "
+                "same body; a new operation needs a new key",
+            )
+        if found == "COMPLETED":
+            ref = {name: each.get("S") or int(each["N"]) for name, each in _members(record, "resultRef").items()}
+            return self._outcome(what, record, text=record.get("result", {}).get("S"), ref=ref or None)
+        error = _members(record, "error")
+        status = int(error["status"]["N"]) if "status" in error else None
+        name = "NeedsAttention" if found == "QUARANTINED" else error["name"]["S"]
+        return self._outcome(what, record, error=Failure(name, error["message"]["S"], status))
+
+    # ---- The lock ----
+
+    def _acquire(self, failed: Item | None) -> Item:
+        """The lock, or the record that is there instead."""
+        asked = self._asked
+        request: dict[str, Any] = {"operation": asked.operation, "tenant": asked.tenant}
+        request |= {"idempotencyKey": asked.key, "payload": asked.payload}
+        text = canonical.kept(request)
+        value: Item = {"S": text}
+        kept, other = "#request", "requestRef"
+        if text is None:
+            key = f"requests/{asked.tenant}/{asked.operation}/{self._hash}/{self._print}.json"
+            body = json.dumps(request, separators=(",", ":")).encode()
+            client("s3").put_object(Bucket=self._where.bucket, Key=key, Body=body, ContentType="application/json")
+            kept, other, value = other, kept, {"M": {"bucket": {"S": self._where.bucket}, "key": {"S": key}}}
+        lease = self._now() + int(self._invocation.seconds_left) + MARGIN
+        again = {":failed": {"S": "FAILED"}, ":theirs": failed["owner"], ":read": failed["fence"]} if failed else {}
+        _, there = self._update(
+            AGAIN if failed else NEW,
+            "SET #status = :open, #owner = :me, fence = if_not_exists(fence, :zero) + :one, attempts = :one, "
+            "fingerprint = :fingerprint, onCrash = :crash, acquiredAt = :at, leaseExpiresAt = :lease, "
+            f"openShard = :shard, {kept} = :kept "
+            f"REMOVE #result, resultRef, #error, {other}, pendingSince, finishedAt, expiresAt"
+            + ("" if failed else ", steps"),
+            {
+                ":open": {"S": "IN_PROGRESS"},
+                ":zero": {"N": "0"},
+                ":one": {"N": "1"},
+                ":fingerprint": {"S": self._print},
+                ":crash": {"S": asked.on_crash},
+                ":at": self._at(),
+                ":now": {"N": str(self._now())},
+                ":lease": {"N": str(lease)},
+                ":shard": {"S": f"IN_PROGRESS#{self._hash[0]}"},
+                ":kept": value,
+                **again,
+            },
+        )
+        return there
+
+    # ---- Business logic: from here on the request is Once's responsibility, and nothing is raised ----
+
+    def _run(self, record: Item) -> Outcome:
+        if self._now() >= int(record["leaseExpiresAt"]["N"]):  # this sandbox stood still
+            return self._release(record, {}, 0)
+        try:
+            reply = self._asked.handler(self._event(record), self._invocation.context)
+            if "oncePending" in reply:
+                until = {":until": {"N": str(self._now() + reply["oncePending"])}, ":since": self._at()}
+                update = "SET leaseExpiresAt = :until, pendingSince = :since"
+                return self._write(record, "= :open", update, until, "IN_PROGRESS")
+            return self._end(record, "COMPLETED", *self._answer(record, reply), "#error, steps, ")
+        except LockLostError:
+            return self._converge(record)
+        except PermanentError as error:
+            return self._end(record, "FAILED", "#error", error_value(_with_status(error)), "")
+        except Exception as error:  # what it did is unknown, so onCrash decides
+            if self._asked.on_crash == "quarantine" or isinstance(error, NeedsAttention):
+                return self._quarantine(record, error)
+            return self._release(record, {"#error": error_value(error)}, int(record["attempts"]["N"]))
+
+    def _answer(self, record: Item, reply: Mapping[str, Any]) -> tuple[str, Any]:
+        """The attribute for the result, and its value: in the record if it is small, else in the bucket."""
+        ref = reply.get("onceResultRef")
+        if ref is None:
+            text = reply["onceResult"]
+            if len(text) + 4 * len(self._asked.key) + 1200 <= INLINE_BYTES:
+                return "#result", {"S": text}
+            store = ResultStore.deployed(self._where.bucket, self._where.retention_days)
+            ref = store.put(id=self._id, fence=int(record["fence"]["N"]), owner=self._me, text=text)
+        return "resultRef", ref_value(ref)
+
+    def _event(self, record: Item) -> dict[str, Any]:
+        """As ExecuteBusinessLogic makes it."""
+        asked, where = self._asked, self._where
+        return {
+            "operation": asked.operation,
+            "tenant": asked.tenant,
+            "idempotencyKey": asked.key,
+            "payload": asked.payload,
+            "attempt": int(record["attempts"]["N"]),
+            "retentionDays": where.retention_days,
+            "responseBucket": where.bucket,
+            "replyToken": self._me,
+            "lock": {
+                "table": where.table,
+                "id": self._id,
+                "owner": self._me,
+                "fence": int(record["fence"]["N"]),
+                "leaseExpiresAt": int(record["leaseExpiresAt"]["N"]),
+                "ticket": f"{record['acquiredAt']['S']} {self._print} {self._id}",
+            },
+        }
+
+    def _end(self, record: Item, status: str, field: str, answer: Any, removes: str) -> Outcome:
+        """Completed or failed for good. It may be repeated, as botocore does when an answer was lost."""
+        update = (
+            f"SET #status = :end, {field} = :answer, finishedAt = :at, expiresAt = :expires "
+            f"REMOVE leaseExpiresAt, openShard, {removes}#request, requestRef"
+        )
+        values = {
+            ":end": {"S": status},
+            ":answer": answer,
+            ":at": self._at(),
+            ":expires": {"N": str(self._now() + self._where.retention_days * 86_400)},
+        }
+        return self._write(record, "IN (:open, :end)", update, values, "EXECUTED")
+
+    def _quarantine(self, record: Item, error: Exception) -> Outcome:
+        update = "SET #status = :end, #error = :error, finishedAt = :at, leaseExpiresAt = :now, openShard = :shard"
+        values = {
+            ":end": {"S": "QUARANTINED"},
+            ":error": error_value(error),
+            ":at": self._at(),
+            ":now": {"N": str(self._now())},
+            ":shard": {"S": f"QUARANTINED#{self._hash[0]}"},
+        }
+        return self._write(record, "= :open", update, values, "EXECUTED")
+
+    def _release(self, record: Item, more: Item, attempts: int) -> Outcome:
+        """The next sweep starts it in the full lane."""
+        sets = {"leaseExpiresAt": {"N": "0"}, "attempts": {"N": str(attempts)}, **more}
+        values = {f":{name.strip('#')}": value for name, value in sets.items()}
+        update = "SET " + ", ".join(f"{name} = :{name.strip('#')}" for name in sets)
+        return self._write(record, "= :open", update, values, "IN_PROGRESS")
+
+    def _write(self, record: Item, status: str, update: str, values: Item, what: Disposition) -> Outcome:
+        """What this invocation has done if the write held, else what is there; nobody knows: it is in progress."""
+        mine: Item = {":mine": record["fence"], ":open": {"S": "IN_PROGRESS"}, **values}
+        try:
+            held, there = self._update(f"#owner = :me AND fence = :mine AND #status {status}", update, mine)
+        except (ClientError, BotoCoreError):
+            return self._outcome("IN_PROGRESS", record)
+        return self._told(self._found(there), there, seen=True, what=what if held else "REPLAYED")
+
+    # ---- What is there ----
+
+    def _converge(self, record: Item) -> Outcome:
+        """Business logic says that the lock is lost."""
+        there = self._read_again(record)
+        if (there.get("owner"), there.get("fence")) != (record["owner"], record["fence"]):
+            return self._told(self._found(there), there, seen=True)
+        lost = LockLostError("business logic reported a lost lock that was not lost - what it did is unknown")
+        return self._quarantine(record, lost)
+
+    def _read(self) -> Item:
+        answer = client("dynamodb").get_item(
+            TableName=self._where.table, Key={"id": {"S": self._id}}, ConsistentRead=True
+        )
+        self._hear(answer)
+        found: Item = answer.get("Item", {})
+        return found
+
+    def _read_again(self, record: Item) -> Item:
+        """As it was read before, where it cannot be read."""
+        try:
+            return self._read()
+        except (ClientError, BotoCoreError):
+            return record
+
+    def _update(self, condition: str, update: str, values: Item) -> tuple[bool, Item]:
+        """Whether the condition held, and the record that is there."""
+        db, used = client("dynamodb"), f"{condition} {update}"
+        answer: Any
+        try:
+            answer = db.update_item(
+                TableName=self._where.table,
+                Key={"id": {"S": self._id}},
+                ConditionExpression=condition,
+                UpdateExpression=update,
+                ExpressionAttributeNames={short: name for short, name in NAMES.items() if short in used},
+                ExpressionAttributeValues={":me": {"S": self._me}, **values},
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except db.exceptions.ConditionalCheckFailedException as refused:
+            answer = refused.response
+            self._hear(answer)
+            return False, answer.get("Item", {})
+        self._hear(answer)
+        return True, answer["Attributes"]
+
+    def _hear(self, answer: Any) -> None:
+        told = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
+        self._ahead = told.timestamp() - time.time()
+
+    def _now(self) -> int:
+        return int(time.time() + self._ahead)
+
+    def _at(self) -> dict[str, str]:
+        at = datetime.fromtimestamp(time.time() + self._ahead, UTC)
+        return {"S": at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+
+    def _outcome(self, what: Disposition, record: Item, **more: Any) -> Outcome:
+        return Outcome(self._id, what, int(record["attempts"]["N"]), **more)
+
+
+@contextmanager
+def _before_the_lock() -> Iterator[None]:
+    """What fails here is told to the sender: whether it has begun is unknown, and to send it again is safe."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        raise Refused("Unavailable", f"table or bucket could not be reached: {error}") from error
+
+
+def _members(record: Item, name: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = record.get(name, {}).get("M", {})
+    return found
+
+
+def _with_status(error: PermanentError) -> PermanentError:
+    """As the state machine reads what the handler raises: the status stands before the message."""
+    found = re.match(r"\[(4[0-9][0-9])\] ", str(error))
+    return PermanentError(str(error)[found.end() :], status=int(found[1])) if found else error

@@ -1,0 +1,163 @@
+"""The lock in the user's own function, on the record that the machines write."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oncekit.local import LocalCloud
+from oncekit.local.items import plain_item
+
+Invoke = Callable[..., Any]
+Recover = Callable[[], None]
+FUNCTION = Path(__file__).parents[1] / "functions/direct"
+A_LEASE = 400
+
+
+@pytest.fixture
+def invoke(cloud: LocalCloud) -> Invoke:
+    """Sends the function an event of its own, with these requests; what it made of them."""
+    there = cloud.resources
+    cloud.add_function(
+        "direct",
+        FUNCTION,
+        environment={
+            "STOCK_TABLE": there["StockTable"],
+            "ONCE_TABLE": there["IdempotencyTable"],
+            "ONCE_BUCKET": there["ResponseBucket"],
+            "ONCE_RETENTION_DAYS": "30",
+        },
+    )
+    name = cloud.operations.function_of("direct")
+    assert name is not None
+
+    def send(*asked: dict[str, Any]) -> Any:
+        answer = cloud.client("lambda").invoke(FunctionName=name.name, Payload=json.dumps({"asked": asked}).encode())
+        told = json.loads(answer["Payload"].read())
+        return told if "FunctionError" not in answer else {"died": told}
+
+    return send
+
+
+@pytest.fixture
+def recover(cloud: LocalCloud) -> Recover:
+    """A sweep, and what it started."""
+    names = (f"sweep-{number}" for number in itertools.count())
+
+    def sweep() -> None:
+        machine = cloud.outputs["RecoveryStateMachineArn"]
+        started = cloud.client("stepfunctions").start_execution(stateMachineArn=machine, name=next(names), input="{}")
+        cloud.wait(started["executionArn"])
+        there = cloud.client("stepfunctions").list_executions(stateMachineArn=cloud.outputs["StateMachineArn"])
+        for each in there["executions"]:
+            cloud.wait(each["executionArn"])
+
+    return sweep
+
+
+def ask(key: str = "k", *script: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"payload": {"amount": 1, "script": list(script)}, "key": key, **more}
+
+
+def record(cloud: LocalCloud) -> dict[str, Any]:
+    [item] = cloud.client("dynamodb").scan(TableName=cloud.resources["IdempotencyTable"])["Items"]
+    return plain_item(item)
+
+
+def sold(cloud: LocalCloud, key: str = "k") -> int:
+    key_of = {"sku": {"S": key}}
+    found = cloud.client("dynamodb").get_item(TableName=cloud.resources["StockTable"], Key=key_of)
+    return int(found["Item"]["sold"]["N"]) if "Item" in found else 0
+
+
+def test_a_duplicate_gets_the_answer_and_each_lane_knows_it(cloud: LocalCloud, invoke: Invoke) -> None:
+    [first, second] = invoke(ask(), ask())
+    assert (first["disposition"], second["disposition"]) == ("EXECUTED", "REPLAYED")
+    assert first["result"] == second["result"]
+    request = {"operation": "direct", "idempotencyKey": "k", "payload": ask()["payload"]}
+    for lane in ("full", "fast"):
+        end = cloud.run(request, lane=lane)
+        assert (end.output["disposition"], json.loads(end.output["result"])) == ("REPLAYED", first["result"])
+    assert [each["refused"] for each in invoke(ask() | {"payload": {}})] == ["PayloadMismatch"]
+    assert sold(cloud) == 1
+
+
+def test_what_a_machine_has_done_the_function_gives_back(cloud: LocalCloud, invoke: Invoke) -> None:
+    end = cloud.run({"operation": "direct", "idempotencyKey": "k", "payload": ask()["payload"]})
+    [again] = invoke(ask())
+    assert (again["disposition"], again["result"]) == ("REPLAYED", json.loads(end.output["result"]))
+
+
+@pytest.mark.parametrize("act", [{"die": "before"}, {"die": "after"}, {"raise": "Weather"}])
+def test_what_a_function_leaves_is_finished_in_the_full_lane(
+    cloud: LocalCloud, invoke: Invoke, act: dict[str, Any], recover: Recover
+) -> None:
+    told = invoke(ask("k", act, {}))
+    if "die" in act:
+        assert "died" in told
+        cloud.clock.advance(A_LEASE)
+    else:
+        assert (told[0]["disposition"], told[0]["http"]["statusCode"]) == ("IN_PROGRESS", 202)
+    recover()
+    assert (record(cloud)["status"], record(cloud)["attempts"], sold(cloud)) == ("COMPLETED", 2, 1)
+    assert invoke(ask("k", act, {}))[0]["disposition"] == "REPLAYED"
+
+
+def test_a_failure_for_good_is_every_duplicates_answer(cloud: LocalCloud, invoke: Invoke) -> None:
+    asked = ask("k", {"raise": "PermanentError", "message": "no money"})
+    for told, disposition in zip(invoke(asked, asked), ("EXECUTED", "REPLAYED"), strict=True):
+        assert (told["disposition"], told["error"]) == (disposition, ["PermanentError", "no money"])
+        assert told["http"]["statusCode"] == 422
+
+
+def test_a_careful_request_is_for_the_operator(cloud: LocalCloud, invoke: Invoke, recover: Recover) -> None:
+    [told] = invoke(ask("k", {"raise": "Weather"}, on_crash="quarantine"))
+    assert (told["error"][0], told["http"]["statusCode"], record(cloud)["status"]) == (
+        "NeedsAttention",
+        500,
+        "QUARANTINED",
+    )
+    invoke(ask("dies", {"die": "after"}, on_crash="quarantine"))
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert sold(cloud, "dies") == 1 and invoke(ask("dies", {"die": "after"}))[0]["error"][0] == "NeedsAttention"
+
+
+def test_a_failure_is_tried_again_for_who_asks(cloud: LocalCloud, invoke: Invoke) -> None:
+    asked = ask("k", {"raise": "PermanentError"})
+    invoke(asked)
+    cloud.clock.advance(5)
+    [told] = invoke(asked | {"on_failed": "retry"})
+    assert (told["disposition"], record(cloud)["fence"], sold(cloud)) == ("EXECUTED", 2, 1)
+
+
+def test_large_requests_and_answers_are_kept_in_the_bucket(cloud: LocalCloud, invoke: Invoke, recover: Recover) -> None:
+    big = ask("k", {"raise": "Weather"}, {"size": 9000})
+    big["payload"]["text"] = "ü" * 5000
+    assert invoke(big)[0]["disposition"] == "IN_PROGRESS"
+    kept = record(cloud)["requestRef"]
+    cloud.run({"operation": "direct", "idempotencyKey": "k", "payload": big["payload"]}, lane="fast")
+    assert record(cloud)["requestRef"] == kept
+    recover()
+    [told] = invoke(big)
+    assert (told["disposition"], len(told["result"]["text"])) == ("REPLAYED", 9000)
+    [own] = invoke(ask("other", {"size": 9000}))
+    assert (own["disposition"], len(own["result"]["text"]), "resultRef") == ("EXECUTED", 9000, "resultRef")
+
+
+def test_work_elsewhere_is_ended_by_its_ticket(cloud: LocalCloud, invoke: Invoke) -> None:
+    [told] = invoke(ask("k", {"pending": 3600}))
+    assert (told["disposition"], "pendingSince" in record(cloud)) == ("IN_PROGRESS", True)
+    assert record(cloud)["leaseExpiresAt"] == cloud.clock.now() + 3600
+
+
+def test_twenty_at_once_have_one_effect(cloud: LocalCloud, invoke: Invoke) -> None:
+    with ThreadPoolExecutor(20) as pool:
+        told = [each[0]["disposition"] for each in pool.map(lambda _: invoke(ask("k", wait=5)), range(20))]
+    assert (told.count("EXECUTED"), set(told), sold(cloud)) == (1, {"EXECUTED", "REPLAYED"}, 1)

@@ -1,0 +1,54 @@
+"""A function of the direct lane takes what the machines take, and refuses the rest in their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from once import canonical
+from one_state import State
+
+States = Callable[..., State]
+
+LEAST: dict[str, Any] = {"operation": "charge", "tenant": "acme", "idempotencyKey": "k", "payload": {}}
+
+
+def nested(levels: int) -> Any:
+    return {"a": nested(levels - 1)} if levels > 1 else {"a": 1}
+
+
+KEYS = ["", "x" * 256, "x" * 257, "null", "a\nb", "a\u200db", "a\u2060", "\ud800", "\U0001f600" * 256, 7, None, ["k"]]
+PAYLOADS: list[Any] = [
+    *(None, [], "text", {"a": None}, {"a": "x" * 179_992}, {"a": "x" * 179_993}),
+    *({"a": "é" * 45_000}, {"a": "é" * 44_998}, {"a": "\U0001f600" * 22_499}, {"a": "\U0001f600" * 22_500}),
+    *({"a": '"' * 54_000}, {"a": '"' * 55_500}, {"a": "\ud800"}, {"a\udfff": 1}, {"a": "\\ud800"}),
+    *({"a": list(range(1_998))}, {"a": [0] * 2_050}, {"a": [0] * 1_999}, {"a": [[]] * 1_000}, {"a": ["a,b[{"] * 1_000}),
+    *(nested(10), nested(11), {"a": [nested(9)]}, {"a": "[" * 50}),
+    *({"a": 2**53 - 1}, {"a": 2**53}, {"a": -(2**53)}, {"a": [{"b": 1e300}]}, {"a": 0.1 + 0.2}, {"a": 1e-7}),
+    *(
+        {"a": "x" * 2_700},
+        {"a": "x" * 2_800},
+        {"a": "é" * 690},
+        {"a": 12345678901234568},
+        {"a": True, "b": [1.0, -0.0]},
+    ),
+]
+GIVEN = [
+    *({**LEAST, "idempotencyKey": key} for key in KEYS),
+    *({**LEAST, "payload": payload} for payload in PAYLOADS),
+    *({**LEAST, "tenant": tenant} for tenant in ("", "Acme", "a" * 41, None, 1)),
+    {**LEAST, "operation": "Charge"},
+]
+
+
+@pytest.mark.parametrize("number", range(len(GIVEN)))
+def test_what_is_a_request_and_why_not_is_the_same_in_all_lanes(number: int, state: States) -> None:
+    given = GIVEN[number]
+    way = state("ReceiveRequest").chooses({}, given)
+    reason = canonical.fault(given["operation"], given["tenant"], given["idempotencyKey"], given["payload"])
+    assert reason == way.assigned.get("reason")
+    if reason is None:
+        assert canonical.fingerprint(given["payload"]) == way.assigned["fingerprint"]
+        text = canonical.kept(given)
+        assert way.assigned["kept"] == ({"isLarge": True} if text is None else {"isLarge": False, "text": text})
