@@ -49,8 +49,8 @@ OF_DUPLICATES = {
 }
 """By the state in which they end: what is said of some, and of one by itself."""
 Taken = Literal["", "died", "released", "not ended in time", "started again"]
-"""What there was to say of the owner from whom a lock was taken: it was released in the fast lane, which tries once; it
-was pending; a person had it."""
+"""What there was to say of the owner from whom a lock was taken: it was released in a lane that tries once; it was
+pending; a person had it."""
 OfItself = Literal["running", "stopped", "stored", "failed", "quarantined", "pending", "passed on", "broken"]
 ByAnother = Literal["lost", "overtaken", "by its ticket"]
 Kind = OfItself | ByAnother
@@ -80,7 +80,7 @@ class Part:
     status: str
     """That of the record after it, where it is this execution that decided it; else empty."""
     taken_from: str
-    """The ARN of the owner from whom it took the lock; empty where it took a free one, or none."""
+    """The owner from whom it took the lock; empty where it took a free one, or none."""
     taken_as: Taken
     taken_error: str
     """The error that the record had then: of the attempt before."""
@@ -253,7 +253,7 @@ def why_not_again(error: str, on_crash: object, starts: Sequence[Start] = ()) ->
 
 def _of_another(run: Run, role: Role, last: str) -> Iterator[str]:
     if role == "running":
-        yield "It waits for the execution that is at work on it." if last == "WaitForOwner" else "It has just begun."
+        yield "It waits for the owner that is at work on it." if last == "WaitForOwner" else "It has just begun."
     elif role == "refused":
         yield f"It was refused ({error_of(run.cause, run.error)})."
     elif role == "passed on" and last == "RequestRefused":

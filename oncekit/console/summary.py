@@ -15,6 +15,7 @@ from typing import Any
 from oncekit.console.owner import before, of_owner, quarantined
 from oncekit.console.parts import NAMED, OF_DUPLICATES, OPERATOR, TICKET, Part, why_not_again
 from oncekit.console.words import day_and_time
+from oncekit.local.lanes import is_direct, name_of
 
 RELEASED, RESOLVED = "ReleasedByOperator", "ResolvedByOperator"
 
@@ -48,17 +49,18 @@ def summary(
 def _how(part: Part, owners: Sequence[Part]) -> Iterator[str]:
     """How an owner got the lock, where this is no new request; `owners` are those before it that are known."""
     may = "" if owners else ": your function may have run before"
+    is_known = _is_known(part.taken_from, owners)
     who = "recovery" if part.by_recovery else "another request"
     if part.taken_as == "started again":
         yield f"A person had it started again{may}."
     elif part.taken_as == "released":
-        yield from [] if owners else [_released(part)]
+        yield from [] if is_known else [_released(part)]
     elif part.taken_as == "not ended in time":
-        yield from [] if owners else ["Your function ran before, and started work elsewhere."]
+        yield from [] if is_known else ["Your function ran before, and started work elsewhere."]
         yield f"Work elsewhere did not end it in time, so {who} took over."
     elif part.taken_as == "died":
-        if not owners:
-            name = part.taken_from.split(":")[7]
+        if not is_known:
+            name = name_of(part.taken_from)
             yield f"Its owner before ({name}) ended before it was done: your function may have run then."
         yield f"{who.capitalize()} took over."
     elif part.tries_again:
@@ -69,11 +71,14 @@ def _how(part: Part, owners: Sequence[Part]) -> Iterator[str]:
 
 
 def _released(part: Part) -> str:
-    """What the fast lane did, which nobody can look up; it takes an attempt back that Lambda refused to start."""
+    """What an owner did that nobody can look up; it takes an attempt back that did not start."""
+    was_direct = is_direct(part.taken_from)
+    lane = "direct" if was_direct else "fast"
     if part.attempt == 1 and part.starts:
-        return "The fast lane handed it over, since Lambda had refused to start your function."
+        why = "before it started your function" if was_direct else "since Lambda had refused to start your function"
+        return f"The {lane} lane handed it over, {why}."
     error = f" ({part.taken_error})" if part.taken_error else ""
-    return f"The fast lane tried it once{error}, and handed it over: your function may have run then."
+    return f"The {lane} lane tried it once{error}, and handed it over: your function may have run then."
 
 
 def _refused_alone(parts: Sequence[Part]) -> Iterator[str]:
@@ -84,9 +89,15 @@ def _refused_alone(parts: Sequence[Part]) -> Iterator[str]:
 def _of_the_last_owner(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[str]:
     """What became of the operation after the owners that are known."""
     owner = str(record.get("owner", ""))
-    if owner and not _is_no_execution(owner) and not any(owner.startswith(each.arn) for each in owners):
-        yield "Then another execution took over."
+    if owner and not _is_no_execution(owner) and not _is_known(owner, owners):
+        another = "a request in the direct lane" if is_direct(owner) else "another execution"
+        yield f"Then {another} took over."
         yield from _of_record(record)
+
+
+def _is_known(owner: str, owners: Sequence[Part]) -> bool:
+    """Whether that is one of these, or the one from whom one of these took the lock, of whom that was told."""
+    return any(owner.startswith(each.arn) or owner == each.taken_from for each in owners)
 
 
 def _of_record(record: Mapping[str, Any]) -> Iterator[str]:
@@ -98,7 +109,7 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"{started}, and started work elsewhere."
         return
     why = why_not_again(str((record.get("error") or {}).get("name")), record.get("onCrash"))
-    is_pending = "pendingSince" in record
+    is_pending, was_released = "pendingSince" in record, _was_released(record)
     may = "" if started.endswith("was not started") else ", and its effect may have happened"
     ends = {
         "COMPLETED": f"{started}, and its answer is stored.",
@@ -106,6 +117,9 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[str]:
         "QUARANTINED": f"{started}{may}. {quarantined(error, why)}",
         "IN_PROGRESS": f"{started}, and {'started work elsewhere' if is_pending else 'the end is not known yet'}.",
     }
+    if was_released:
+        failed = f", and failed ({error}): its effect may have happened" if may else ""
+        ends["IN_PROGRESS"] = f"{started}{failed}. It was handed over to the full lane."
     yield from filter(None, [ends.get(str(record.get("status")))])
 
 
@@ -121,9 +135,14 @@ def _started(record: Mapping[str, Any]) -> str:
         return f"may have been started {f'{attempts} times' if fence == attempts else f'more than {_times(attempts)}'}"
     if attempts == 0 or error == "NoFunction":
         return "was not started"
-    has_said = record.get("status") != "IN_PROGRESS" or "pendingSince" in record
+    has_said = record.get("status") != "IN_PROGRESS" or "pendingSince" in record or _was_released(record)
     is_sure = has_said and error not in ("OwnerCrashed", "AttemptsUsedUp")
     return "was started once" if is_sure else "may have been started once"
+
+
+def _was_released(record: Mapping[str, Any]) -> bool:
+    """Whether its owner ended the lease: what it had started, if anything, has failed."""
+    return record.get("status") == "IN_PROGRESS" and record.get("leaseExpiresAt") == 0
 
 
 def _times(count: int) -> str:
@@ -160,7 +179,8 @@ def _by_its_ticket(record: Mapping[str, Any]) -> Iterator[str]:
 def _open(record: Mapping[str, Any], parts: Sequence[Part], now: datetime.datetime | None) -> Iterator[str]:
     owners = [each for each in parts if each.role == "owner"]
     if record.get("status") == "QUARANTINED":
-        if owners and all(each.status != "QUARANTINED" for each in owners):
+        owner = str(record.get("owner"))
+        if owners and _is_known(owner, owners) and all(each.status != "QUARANTINED" for each in owners):
             why = why_not_again(str((record.get("error") or {}).get("name")), record.get("onCrash"))
             yield quarantined(_error(record), why)
         yield "Nothing happens until a person decides."
@@ -176,6 +196,8 @@ def _open(record: Mapping[str, Any], parts: Sequence[Part], now: datetime.dateti
         elif is_pending:
             until = day_and_time(datetime.datetime.fromtimestamp(lease, datetime.UTC))
             yield f"It is pending: work elsewhere ends it with its ticket, or a person does. If not by {until}, {then}."
+        elif is_direct(str(record["owner"])):
+            yield f"If it has not ended when its lease is over, {then}."
         elif owners and not owners[-1].is_running:
             yield f"When its lease is over, {then}."
 

@@ -4,8 +4,9 @@ An attempt is found by the request id of its invocation, and by nothing else. Th
 the end of each attempt, and Powertools' `Logger` in each line. Of an attempt that crashed it is in the error; of a
 function that does not use the library it is in Lambda's answer (V85): both are in the history of an execution in the
 full lane. The last error is in the record, too, and what the record had of it before is in the history of who read it.
-An environment has one invocation at a time, so what its stream has between the first line and the last one that name a
-request is of that attempt.
+An owner in the direct lane has it in its name, and the history of the execution that takes the lock over has that. An
+environment has one invocation at a time, so what its stream has between the first line and the last one that name a
+request is of that attempt, but for what names another id: in the direct lane an invocation may have many.
 What left no request id anywhere is not guessed at: a command shows everything that was logged at that time.
 """
 
@@ -21,9 +22,10 @@ from typing import Any
 
 from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
-from oncekit.console.parts import errors_read
+from oncekit.console.parts import errors_read, part_of
 from oncekit.console.run import Run
 from oncekit.console.starts import WORK
+from oncekit.local.lanes import Invoked
 from oncekit.operation_functions import OperationFunctions
 
 REQUEST_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -69,7 +71,7 @@ def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[
             numbers.setdefault(each, None)
         named = {request: log.naming(request) for request in [*numbers][-MOST_ATTEMPTS:]}
         begun = sorted((each[0]["timestamp"], request) for request, each in named.items() if each)
-        return [log.attempt(numbers[request], request, named[request]) for _, request in begun]
+        return [log.attempt(numbers[request], request, named[request], record["id"]) for _, request in begun]
     except log.client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
 
@@ -100,12 +102,14 @@ def _ms(told: object) -> int | None:
 
 
 def _request_ids(record: Record, run: Run | None) -> Iterator[str]:
-    """Those of invocations that are in the record's error, as it is or was, or in the history of the last owner."""
+    """Those of invocations that are owners, in the record's error, as it is or was, or in the last owner's history."""
+    owners = [part_of(run).taken_from if run else "", str(record["owner"])]
+    yield from (invoked.request for invoked in map(Invoked.of, owners) if invoked)
     texts = [str(record.get("error", {}).get("message", ""))]
     texts += [str(each.get("message")) for each in errors_read(run)] if run else []
     texts += [_about_an_invocation(details) for details in run.details] if run else []
     # An execution's name has the form of a request id, and the errors of an owner that ended have its ARN.
-    return (found.group() for text in texts if (found := REQUEST_ID.search(ARN.sub("", text))))
+    yield from (found.group() for text in texts if (found := REQUEST_ID.search(ARN.sub("", text))))
 
 
 def _about_an_invocation(details: Mapping[str, Any]) -> str:
@@ -135,7 +139,7 @@ class _Log:
         """The lines that name a request."""
         return [each for each in self._search(filterPattern=f'"{request}"') if request in each["message"]]
 
-    def attempt(self, number: int | None, request: str, named: list[Event]) -> dict[str, Any]:
+    def attempt(self, number: int | None, request: str, named: list[Event], id: str) -> dict[str, Any]:
         """The invocation that a request made: what its stream has between the lines that name it."""
         stream, first = named[0]["logStreamName"], named[0]["timestamp"]
         last = max(each["timestamp"] for each in named)
@@ -144,7 +148,7 @@ class _Log:
             last = first + LONGEST_MS
         events = self._search(logStreamNames=[stream], startTime=first, endTime=last)
         own = takewhile(lambda each: request in each["message"] or not each["message"].startswith(START), events)
-        lines = [{"at": each["timestamp"], "text": each["message"].rstrip("\n")} for each in own if _is_said(each)]
+        lines = [{"at": each["timestamp"], "text": each["message"].rstrip("\n")} for each in own if _is_said(each, id)]
         return {"attempt": number, "requestId": request, "stream": stream, "lines": lines}
 
     def _search(self, **asked: Any) -> Iterator[Event]:
@@ -154,12 +158,13 @@ class _Log:
             yield from page["events"]
 
 
-def _is_said(event: Event) -> bool:
-    """Whether a function said it: neither Lambda about an invocation, nor metrics."""
+def _is_said(event: Event, id: str) -> bool:
+    """Whether a function said it, and not of another id: neither Lambda about an invocation, nor metrics."""
     told = _members(event["message"])
     is_metrics = "_aws" in told and "disposition" not in told
     is_of_lambda = OF_LAMBDA.match(event["message"]) or str(told.get("type")).startswith("platform.")
-    return not is_metrics and not is_of_lambda
+    is_of_another = "function_request_id" in told and told.get("id", id) != id  # a line of the library's logger
+    return not is_metrics and not is_of_lambda and not is_of_another
 
 
 def _members(line: str) -> dict[str, Any]:

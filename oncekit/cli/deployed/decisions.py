@@ -15,7 +15,7 @@ from typing import Any
 from oncekit.cli.deployed import executions, kept
 from oncekit.cli.deployed.records import OPEN, RELEASED, Changed, Record, hash_of, is_pending, new_operator, read, write
 from oncekit.cli.deployed.stack import Stack
-from oncekit.local.lanes import FAST
+from oncekit.local.lanes import FULL
 from oncekit.local.quotas import MOST_INLINE_BYTES
 from oncekit.problem import Problem
 
@@ -101,15 +101,16 @@ def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
 def _owner_has_ended(stack: Stack, record: Record, not_done: str) -> str:
     """The status of the owner. Raises Changed for one that may be alive, also if only this machine's clock is wrong."""
     status, owner = executions.owner_status(stack, record), record["owner"]
+    lane = stack.lane_of(owner)
     over = stack.now() - record["leaseExpiresAt"]  # 0 is a lease that was ended
     refused = f"{record['id']}: {not_done}: its owner is "
     if status == executions.MAY_RUN:
-        raise Changed(f"{refused}in the fast lane, and may run until its lease is over, in {int(-over) + 1} s")
+        raise Changed(f"{refused}in the {lane} lane, and may run until its lease is over, in {int(-over) + 1} s")
     if status not in executions.NOT_ALIVE:
         raise Changed(f"{refused}{status}: {owner}; stop that execution first")
-    if stack.lane_of(owner) == FAST and status == executions.LEASE_OVER and over <= CLOCK_AHEAD:
+    if lane != FULL and status == executions.LEASE_OVER and over <= CLOCK_AHEAD:
         raise Changed(
-            f"{refused}in the fast lane, and its lease is over for {over:.0f} s, "
+            f"{refused}in the {lane} lane, and its lease is over for {over:.0f} s, "
             f"only by the clock of this machine perhaps; try again in {CLOCK_AHEAD - over:.0f} s"
         )
     return status

@@ -1,8 +1,8 @@
-"""Executions of a deployed stack: whether the owner of a record goes on, and the path that one took.
+"""Owners of a deployed stack: whether the one of a record goes on, and the path that one took.
 
-An Express execution keeps no history and answers no question, so the record says what is known of an owner in the fast
-lane: its lease lasts longer than its execution and its function can, so when it is over, the owner has ended. The owner
-of a pending operation has ended in any case: what goes on is work elsewhere.
+An Express execution keeps no history and answers no question, nor does an invocation of a function. So the record says
+what is known of an owner in the fast or the direct lane: its lease lasts longer than it and its function can, so when
+it is over, the owner has ended. The owner of a pending operation has ended in any case: what goes on is work elsewhere.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.console.requests import id_in
 from oncekit.console.run import Run, run_of
 from oncekit.console.words import iso
-from oncekit.local.lanes import FAST
+from oncekit.local.lanes import FULL, Invoked
 from oncekit.problem import Problem
 
 MAY_RUN, LEASE_OVER, ENDED = "MAY_RUN", "LEASE_OVER", "ENDED"
-"""Of an owner in the fast lane: its lease is not over; it is, and nobody knows how it ended; it holds no lock."""
+"""Of an owner in the fast or the direct lane: its lease is not over; it is, and nobody knows how it ended; it holds no
+lock."""
 PENDING = "PENDING"
 """Of one that has started work elsewhere, and has ended: nobody works here."""
 GONE, BY_OPERATOR, BY_TICKET = "GONE", "OPERATOR", "TICKET"
@@ -33,13 +34,13 @@ NOT_ALIVE = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", PENDING, LEASE_OVER,
 
 
 def owner_status(stack: Stack, record: Record) -> str:
-    """The status of a record's owner: as Step Functions says or, in the fast lane, as the record says."""
+    """The status of a record's owner: as Step Functions says or, where it cannot be asked, as the record says."""
     owner = record["owner"]
     if is_pending(record):
         return PENDING
     if owner.startswith(TICKET):
         return BY_TICKET
-    if stack.lane_of(owner) == FAST:
+    if stack.lane_of(owner) != FULL:
         if record["status"] != "IN_PROGRESS":
             return ENDED
         return MAY_RUN if record["leaseExpiresAt"] >= stack.now() else LEASE_OVER
@@ -52,6 +53,20 @@ def owner_status(stack: Stack, record: Record) -> str:
         return str(client.describe_execution(executionArn=owner, includedData="METADATA_ONLY")["status"])
     except client.exceptions.ExecutionDoesNotExist:
         return GONE
+
+
+def where_its_log_is(stack: Stack, owner: str, group: str | None) -> str | None:
+    """Where to look for what an owner did that has no history; None for one that has.
+
+    `group` is the log group of the function of the operation, which is the owner in the direct lane.
+    """
+    if execution := stack.fast_execution(owner):
+        return where_its_path_is(stack, execution)
+    if (invoked := Invoked.of(owner)) is None:
+        return None
+    within, pattern = group or f"/aws/lambda/{invoked.function}", f'"{invoked.request}"'
+    command = f"aws logs filter-log-events --log-group-name {quote(within)} --filter-pattern {quote(pattern)}"
+    return f"what its invocation logged: {command}"
 
 
 def where_its_path_is(stack: Stack, execution: str) -> str:

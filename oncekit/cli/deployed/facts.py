@@ -15,6 +15,7 @@ from oncekit.console.parts import part_of
 from oncekit.console.requests import id_in, opened
 from oncekit.console.run import Run
 from oncekit.console.summary import summary
+from oncekit.local.lanes import FULL
 from oncekit.problem import Problem
 
 KEYS = (
@@ -27,8 +28,8 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
     """The object that --json prints. Without a record, as of a request that was refused, most of it is None.
 
     `requestKept` says where the request of an open record is and until when, or where it is not; `log` how to read what
-    an owner in the fast lane logged, `notFound` how many attempts are missing, `notBegun` that the last one that the
-    record counts is still to begin.
+    an owner in the fast or the direct lane logged, `notFound` how many attempts are missing, `notBegun` that the last
+    one that the record counts is still to begin.
     """
     if not about.startswith("arn:"):
         record, run = find(stack, about), None
@@ -47,8 +48,9 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
 def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
     from once.step import CLOSINGS  # slow to import, and no other command needs it
 
-    execution, status = stack.fast_execution(record["owner"]), executions.owner_status(stack, record)
+    owner, status = record["owner"], executions.owner_status(stack, record)
     request, kept_where = _request(stack, record)
+    logged = _logged(stack, record, run)
     return {
         "id": record["id"],
         "summary": summary(
@@ -56,15 +58,15 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
         ),
         "expired": has_expired(stack, record),
         "record": record,
-        "lane": None if status in executions.NO_EXECUTION else stack.lane_of(record["owner"]),
+        "lane": None if status in executions.NO_EXECUTION else stack.lane_of(owner),
         "ownerStatus": status,
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
         "requestKept": kept_where,
-        "log": execution and executions.where_its_path_is(stack, execution),
+        "log": executions.where_its_log_is(stack, owner, logged["logGroup"]),
         "console": _console(stack, record, run),
         "execution": run and executions.as_json(run),
-        **_logged(stack, record, run),
+        **logged,
     }
 
 
@@ -78,7 +80,7 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
 
 def _console(stack: Stack, record: Record, run: Run | None) -> str | None:
     """The page on the console of AWS of an execution in the full lane; the local cloud has none."""
-    if stack.endpoint_url is not None or stack.fast_execution(record["owner"]):
+    if stack.endpoint_url is not None or stack.lane_of(record["owner"]) != FULL:
         return None
     machine = stack.outputs.get("StatesConsole")
     return f"{machine.partition('#')[0]}#/v2/executions/details/{run.arn}" if machine and run else machine

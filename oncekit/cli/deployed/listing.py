@@ -96,7 +96,7 @@ def described(stack: Stack, record: Record) -> dict[str, Any]:
 
 
 def since(now: float, lease: float) -> str:
-    """How long a lease has been over; 0 is what operators set, and the fast lane when it releases one."""
+    """How long a lease has been over; 0 is what operators set, and who releases a lock that it cannot finish."""
     return "it was ended" if lease <= 0 else lasting(now - lease)
 
 

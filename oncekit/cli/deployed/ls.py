@@ -49,9 +49,10 @@ def ls(
     No index lists finished operations: `once show` knows each, and the saved query STACK/failures lists those that
     failed.
 
-    `lane` is the lane of the last owner, even if the record has no owner any more: full or fast. `age` is the time
-    since its first attempt took the lock; `pending`, of an operation that waits for work elsewhere, how long it has
-    waited and how much longer it may; `overdue` the time since its lease ended. The id is last in each row.
+    `lane` is the lane of the last owner, even if the record has no owner any more: full, fast, or direct, if its
+    function took the lock itself. `age` is the time since its first attempt took the lock; `pending`, of an operation
+    that waits for work elsewhere, how long it has waited and how much longer it may; `overdue` the time since its lease
+    ended. The id is last in each row.
 
     With --rejected, the requests that were refused and are kept, the oldest first: CAN_START, REFUSED_AGAIN (with the
     reason), NO_INPUT (the request could not be kept) or UNREADABLE (it is no refused request of Once).

@@ -18,8 +18,9 @@ from oncekit.cli.terminal import Entry, ask, tell
 from oncekit.problem import Problem
 
 RISK = (
-    "Releasing forgets that business logic was started: the next request with this id runs it again, "
-    "and an effect that has happened happens twice. If you know how it ended, use `once resolve`."
+    "Releasing forgets that business logic was started: the next request with this id, an event that is delivered "
+    "again too, runs it again, and an effect that has happened happens twice. If you know how it ended, use "
+    "`once resolve`."
 )
 PENDING = (
     "It is pending: work elsewhere may go on, and its effect may still happen, but its ticket ends nothing any more. "

@@ -45,7 +45,7 @@ TO_ANSWER = 30
 """Seconds more than AWS lets an Express execution live."""
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
-Via = Annotated[ways.Way, typer.Option("--via", metavar="WAY", help="eventbridge, sqs or direct.")]
+Via = Annotated[ways.Way, typer.Option("--via", metavar="WAY", help="eventbridge, sqs, or direct: a start.")]
 Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N more times.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end of each execution, and show its result.")]
 Timeout = Annotated[
@@ -85,6 +85,9 @@ def send(
     Prints the id of each event, message or execution.
 
     On standard error it says how to ask `once show` for the request: by its own id, not by that of an execution.
+
+    The direct lane is not reached so: the event of a function that takes the lock itself goes where its trigger takes
+    it from. A request with the same key is the same operation, though: a machine answers it, or runs it.
 
     --lane is for executions that are started directly. Without it, they start in the lane that the stack's parameter
     Lane names, like events and messages.
@@ -133,7 +136,10 @@ def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
     id = id_in(request)
     if not as_json:
         say(*done["sent"])
-        refused = "It names no id, so it is refused: `once ls --rejected` shows it then."
+        refused = (
+            "It names no id, so it is refused: `once ls --rejected` shows it then. An event of a function in the "
+            "direct lane goes to its own trigger."
+        )
         _tell(refused if id is None else f"`once show {quote(id)}` tells how it stands.")
     return {"id": id, **done}
 

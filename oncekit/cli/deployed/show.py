@@ -23,10 +23,14 @@ from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Attempts
 from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.console.words import iso
-from oncekit.local.lanes import FAST, FULL
+from oncekit.local.lanes import DIRECT, FAST, FULL, Invoked
 from oncekit.problem import Problem
 
-IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
+IN_LANE = {
+    FULL: "full: its owner can be asked",
+    FAST: "fast: its owner cannot be asked",
+    DIRECT: "direct: its owner, an invocation of its function, cannot be asked",
+}
 MOST_LINES = 40
 """Of an attempt, the last ones, that are shown to people."""
 MOST_FAILURES = 10
@@ -54,10 +58,11 @@ def show(
     that it took, and what business logic printed and logged in each attempt; --json has the input and output of each
     state. For the ARN of an execution, the same about the id of its request, with the path of that execution.
 
-    An owner in the fast lane cannot be looked up. Its status comes from the record: MAY_RUN until its lease is over,
-    LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path. In either lane, the owner of a pending
-    operation is PENDING: it has started work elsewhere, and has ended. TICKET is no execution, but work elsewhere,
-    which has ended the operation, OPERATOR none, but a person.
+    An owner in the fast lane, or in the direct one, where it is an invocation of the function, cannot be looked up. Its
+    status comes from the record: MAY_RUN until its lease is over, LEASE_OVER after that, or ENDED if it holds no lock
+    any more. It has no path. In any lane, the owner of a pending operation is PENDING: it has started work elsewhere,
+    and has ended. TICKET is no execution, but work elsewhere, which has ended the operation, OPERATOR none, but a
+    person.
 
     For a key that `once ls --rejected` lists: why that request was refused, what can be done, and the request.
 
@@ -144,9 +149,10 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
 
 
 def _about_the_owner(shown: dict[str, Any]) -> Iterator[str | Entry]:
-    yield _entry("owner", f"{shown['ownerStatus']}  {short(shown['record']['owner'].rpartition(':')[2])}")
+    owner = shown["record"]["owner"]
+    yield _entry("owner", f"{shown['ownerStatus']}  {short(str(Invoked.of(owner) or owner.rpartition(':')[2]))}")
     if shown["log"]:
-        yield Entry("", f"the owner in the fast lane: {shown['log']}")
+        yield Entry("", f"the owner in the {shown['lane']} lane: {shown['log']}")
     if shown["console"]:
         yield f"console: {shown['console']}"
 

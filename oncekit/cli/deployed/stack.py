@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from oncekit.cli.deployed.session import CloudClock, Place, local_endpoint, session_at
-from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
+from oncekit.local.lanes import DIRECT, FAST, FULL, MACHINES, Lane, OwnersLane, is_direct
 from oncekit.local.objects import keys_below
 from oncekit.own_stack import DEEPEST, own_stack
 from oncekit.problem import Problem
@@ -77,8 +77,10 @@ class Stack:
         """Whether an ARN could be of one of this stack's operations."""
         return re.fullmatch(re.escape(self.execution("")) + _NAME, arn) is not None
 
-    def lane_of(self, owner: str) -> Lane:
+    def lane_of(self, owner: str) -> OwnersLane:
         """The lane of an owner, told apart as the state machine does: in the fast one is any of this account's."""
+        if is_direct(owner):
+            return DIRECT
         place, express, _ = owner.partition(":express:")
         own = self.outputs[MACHINES[FULL]].partition(":stateMachine:")[0]
         return FAST if express and place == own else FULL

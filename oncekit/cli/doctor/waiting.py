@@ -86,7 +86,7 @@ def _pending(found: Sequence[dict[str, Any]]) -> str:
 
 def _overdue(patient: Patient, overdue: Sequence[dict[str, Any]], or_more: str) -> Finding:
     now = patient.stack.now()
-    # 0 is a lease that the fast lane or an operator ended: when, nobody notes.
+    # 0 is a lease that the fast or the direct lane, or an operator ended: when, nobody notes.
     since = min((each["leaseExpiresAt"] for each in overdue if each["leaseExpiresAt"] > 0), default=now)
     pending = sum(each["pendingSince"] is not None for each in overdue)
     late = f", {pending} of them because work elsewhere did not end them in time" if pending else ""
