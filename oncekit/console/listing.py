@@ -76,7 +76,7 @@ class Filter:
 @dataclass(frozen=True)
 class Operation:
     """The executions of an id, the newest first; of a request without one, the one that refused it; or a record alone,
-    whose executions nobody knows any more."""
+    which is of the direct lane, or whose executions nobody knows any more."""
 
     id: str
     rows: Sequence[Row]
@@ -85,11 +85,12 @@ class Operation:
 
     @cached_property
     def record(self) -> Known:
-        """Read only where it may say more than the executions do: what is open, a person may have ended."""
+        """Read only where it may say more than the executions do: what is open, a person may have ended; what has
+        failed, a request in the direct lane may have tried again."""
         if self.alone is not None:
             return self.alone
         is_running = any(row.part.role == "running" or row.kind == "running" for row in self.rows)
-        asks = bool(self.id) and not is_running and self._status in ("IN_PROGRESS", "QUARANTINED")
+        asks = bool(self.id) and not is_running and self._status in ("IN_PROGRESS", "QUARANTINED", "FAILED")
         return self.record_of(self.id) if asks else None
 
     @cached_property
@@ -139,13 +140,13 @@ def listing(
     record_of: Callable[[str], Known],
     alone: Sequence[Mapping[str, object]] = (),
 ) -> Listing:
-    """`alone` are the records of other ids; whatever their executions did is longer ago than what is known."""
+    """`alone` are the records of other ids."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.id or row.arn, []).append(row)
     every = [Operation(group[0].id, group, record_of) for group in groups.values()]
-    kept = [Operation(str(record["id"]), (), record_of, record) for record in alone]
-    every += sorted(kept, key=lambda each: each.at, reverse=True)
+    every += [Operation(str(record["id"]), (), record_of, record) for record in alone]
+    every.sort(key=lambda each: each.at, reverse=True)
     found = [each for each in every if asked.matches(each)]
     matching = [each for each in found if asked.status in ("", each.status)]
     counts = Counter(each.status for each in found)

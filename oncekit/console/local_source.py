@@ -19,12 +19,15 @@ from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.starts import locks_of
 from oncekit.local.execution import execution_of
-from oncekit.local.lanes import MACHINES, lane_of
+from oncekit.local.lanes import DIRECT, MACHINES, Invoked, lane_of
 from oncekit.local.objects import keys_below
 from oncekit.local.once_cloud import LocalCloud
+from oncekit.local.own_services import Answer, Proceed, Request, Service
 
 Log = Mapping[tuple[int, int], Sequence[str]]
 """Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
+_BY_A_FUNCTION = f'"{DIRECT}:'.encode()
+"""In what is asked of DynamoDB: the beginning of an owner, which each of its writes names."""
 INDEX = "open-operations"
 MOST_OPEN = 500
 KEPT = 10_000
@@ -57,9 +60,28 @@ class LocalSource:
                 self.see(execution)
         watchers.append(self.see)
         try:
-            yield
+            with self._cloud.services.behind("dynamodb", self._seeing):
+                yield
         finally:
             watchers.remove(self.see)
+
+    def _seeing(self, service: Service) -> Service:
+        """The service, and a look at what a function in the direct lane writes: no execution tells of it."""
+
+        def answer(request: Request, proceed: Proceed) -> Answer:
+            is_of_a_function = request.target == "UpdateItem" and _BY_A_FUNCTION in request.body
+            answered = service(request, proceed)
+            if is_of_a_function:
+                self._look_again()
+            return answered
+
+        return answer
+
+    def _look_again(self) -> None:
+        """What is listed has changed."""
+        with self._changed:
+            self._version += 1
+            self._changed.notify_all()
 
     def see(self, execution: Any) -> None:
         """An execution began, or ended."""
@@ -69,8 +91,7 @@ class LocalSource:
             self._known[execution.arn] = execution
             self._rows.pop(execution.arn, None)
             self._forget_old()
-            self._version += 1
-            self._changed.notify_all()
+        self._look_again()
         if str(execution.status) != RUNNING:
             self._row(execution.arn, execution)  # now, so that the first page of many need not wait for all
 
@@ -136,7 +157,8 @@ class LocalSource:
         return self._cloud.record(id)
 
     def records(self, besides: Container[str]) -> list[Mapping[str, Any]]:
-        """Those of other ids, whose executions nobody knows any more: kept over a restart, or older ones."""
+        """Those of other ids: of the direct lane, or such whose executions nobody knows any more, since they were kept
+        over a restart, or are older."""
         return [record for record in self._cloud.records(besides) if is_whole(record)]
 
     def result(self, id: str) -> str:
@@ -154,6 +176,12 @@ class LocalSource:
         """What functions printed; metrics are for CloudWatch."""
         log = log_of(self._cloud, run)
         return {at: [each for each in lines if "_aws" not in members_of(each)] for at, lines in log.items()}
+
+    def invoked(self, id: str, rows: Sequence[Row]) -> Mapping[Invoked, Sequence[str]]:
+        """The owners of an id in the direct lane that are known, the oldest first, and what they printed."""
+        owners = [row.part.taken_from for row in reversed(rows)] + [str((self.record(id) or {}).get("owner"))]
+        found = dict.fromkeys(each for each in map(Invoked.of, owners) if each)
+        return {each: _of(id, self._cloud.functions.printed(each.request)) for each in found}
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""
@@ -196,6 +224,13 @@ class LocalSource:
         with self._changed:
             self._changed.wait_for(lambda: self._version != version, seconds)
             return self._version
+
+
+def _of(id: str, printed: Sequence[str]) -> Sequence[str]:
+    """Without metrics, and what the library's logger says of another id: an invocation may have many."""
+    told = [(line, members_of(line)) for line in printed]
+    is_of_another = ("function_request_id" in said and said.get("id") != id for _, said in told)
+    return [line for (line, said), other in zip(told, is_of_another, strict=True) if "_aws" not in said and not other]
 
 
 def log_of(cloud: LocalCloud, run: Run) -> Log:

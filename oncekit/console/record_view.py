@@ -11,6 +11,7 @@ from typing import Any
 from oncekit.console.listing import status_of
 from oncekit.console.parts import OPERATOR, TICKET
 from oncekit.console.words import duration
+from oncekit.local.lanes import is_direct, name_of
 
 KINDS = {
     "IN_PROGRESS": "running",
@@ -39,7 +40,7 @@ class RecordView:
     """Empty where there is no record."""
     facts: Mapping[str, str]
     owner: str
-    """The ARN of its execution; empty where it is a person, or work elsewhere."""
+    """The ARN of its execution; empty where it is none: an invocation in the direct lane, a person, work elsewhere."""
     owner_name: str
     expired: bool
     """Whether it counts no more, though it is still there."""
@@ -56,15 +57,16 @@ class RecordView:
 def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> RecordView:
     error = record.get("error") or {}
     status = status_of(record)
-    owner = ":".join(str(record.get("owner", "")).split(":")[:9])  # in the fast lane a nonce follows
+    given = str(record.get("owner", ""))
+    owner = ":".join(given.split(":")[:9])  # in the fast lane a nonce follows
     nobody = "a person" if OPERATOR in owner else "its ticket" if owner.startswith(TICKET) else ""
     return RecordView(
         id=id,
         kind=KINDS.get(status, "stopped"),
         status=status,
         facts={said: str(record[name]) for name, said in FACTS.items() if name in record},
-        owner="" if nobody else owner,
-        owner_name=nobody or (owner.split(":")[7] if owner.count(":") > 6 else owner),
+        owner="" if nobody or is_direct(owner) else owner,
+        owner_name=nobody or name_of(given),
         expired=record.get("expiresAt", now.timestamp()) < now.timestamp(),
         pending=status == "IN_PROGRESS" and "pendingSince" in record,
         lease=_lease(float(record["leaseExpiresAt"]), now) if status == "IN_PROGRESS" else "",

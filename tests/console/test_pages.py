@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from scenario import charge, dies
 from tickets import end_by_ticket
-from visitor import Visitor, record_at, run_at
+from visitor import Visitor, listed, record_at, rows_of, run_at
 
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.listing import CHUNK
@@ -30,17 +30,6 @@ BAD = charge("bad") | {"onCrash": "never"}
 def asking(key: str = "order-1") -> dict[str, object]:
     """A request whose function asks for an operator."""
     return charge(key) | {"operation": "ask-somebody"}
-
-
-def rows_of(text: str) -> list[str]:
-    [listed] = re.findall(r'<ol class="rows">(.*?)</ol>', text, re.DOTALL)
-    return re.findall(r"<li class=.*?</li>", listed, re.DOTALL)
-
-
-def listed(text: str) -> list[tuple[str, str]]:
-    """Status and key of each row."""
-    found = [re.search(r"</span><span>(.*?)</span>.*?<b>(.*?)</b>", row, re.DOTALL) for row in rows_of(text)]
-    return [(html.unescape(each[1]), html.unescape(each[2])) for each in found if each]
 
 
 # ---- requests ----

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -39,3 +41,14 @@ def run_at(arn: str) -> str:
 
 def record_at(id: str) -> str:
     return f"/record/{quote(id, safe='')}"
+
+
+def rows_of(text: str) -> list[str]:
+    [listed] = re.findall(r'<ol class="rows">(.*?)</ol>', text, re.DOTALL)
+    return re.findall(r"<li class=.*?</li>", listed, re.DOTALL)
+
+
+def listed(text: str) -> list[tuple[str, str]]:
+    """Status and key of each row."""
+    found = [re.search(r"</span><span>(.*?)</span>.*?<b>(.*?)</b>", row, re.DOTALL) for row in rows_of(text)]
+    return [(html.unescape(each[1]), html.unescape(each[2])) for each in found if each]

@@ -42,6 +42,7 @@ def record(console: Console, request: Request, id: str, refused: str = "") -> Re
         kind=KINDS.get(status, "stopped"),
         told=summary([row.part for row in reversed(rows)], found, now),
         of_one=of_one,
+        invoked=console.source.invoked(id, rows),
         rows=rows[:MOST_RUNS],
         now=now,
         left_out=max(0, len(rows) - MOST_RUNS),
