@@ -53,6 +53,16 @@ def test_the_fast_lane_costs_no_more_than_was_promised(costs: Costs, name: str, 
     assert dollars(costs, "fast", name) <= most
 
 
+@pytest.mark.parametrize(("name", "most"), [("new request", 2.9), ("duplicate", 0.4)])
+def test_the_direct_lane_costs_no_more_than_was_promised(costs: Costs, name: str, most: float) -> None:
+    assert dollars(costs, "direct", f"{name}, 300-byte result") <= most
+    assert dollars(costs, "direct", f"{name}, 300-byte result, in a batch of 10") <= most - 0.15
+
+
+def test_a_duplicate_of_the_direct_lane_costs_the_same_whatever_its_answer(costs: Costs) -> None:
+    assert costs["direct", "duplicate, 300-byte result"] == costs["direct", "duplicate, 1 KB result"]
+
+
 def said(pattern: str) -> list[float]:
     """The numbers of a sentence of docs/cost.md."""
     text = " ".join((ROOT / "docs/cost.md").read_text(encoding="utf-8").split())

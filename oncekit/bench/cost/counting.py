@@ -34,7 +34,8 @@ class Cost:
     read_units: int = 0
     describes: int = 0
     """Of executions: DescribeExecution."""
-    invocations: int = 0
+    invocations: float = 0
+    """A request of a batch has its share of one."""
     puts: int = 0
     gets: int = 0
     api_calls: int = 0
@@ -44,6 +45,9 @@ class Cost:
     log_bytes: int = 0
     traces: int = 0
     """That X-Ray would take if it sampled all."""
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     @property
     def dollars_per_million(self) -> float:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from oncekit.bench.cost.by_function import direct_paths
 from oncekit.bench.cost.by_http import LANE as HTTP
 from oncekit.bench.cost.by_http import http_paths
 from oncekit.bench.cost.counting import Cost
@@ -13,7 +14,7 @@ from oncekit.bench.cost.measuring import LANES, OPERATION, Bench
 from oncekit.local import VirtualClock
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import before, fails
-from oncekit.local.lanes import FAST, FULL, Lane
+from oncekit.local.lanes import DIRECT, FAST, FULL, Lane
 
 SIZES = (("300-byte", 300), ("1 KB", 1024), ("20 KB", 20_000))
 LARGE_REQUEST_BYTES = 8_000
@@ -30,9 +31,10 @@ def work(key: str, size: int = 1024, **more: Any) -> dict[str, Any]:
 
 
 def measured(bench: Bench) -> Costs:
-    """All paths, the fast lane's first, and those by HTTP last."""
-    direct = {(lane, name): cost for lane in LANES for name, cost in _paths(bench, lane)}
-    return direct | {(HTTP, name): cost for name, cost in http_paths(bench)}
+    """All paths, the fast lane's first, those by HTTP after those of the machines, and the direct lane's last."""
+    by_machine = {(lane, name): cost for lane in LANES for name, cost in _paths(bench, lane)}
+    by_http = {(HTTP, name): cost for name, cost in http_paths(bench)}
+    return by_machine | by_http | {(DIRECT, name): cost for name, cost in direct_paths(bench)}
 
 
 def _paths(bench: Bench, lane: Lane) -> Iterator[tuple[str, Cost]]:
