@@ -161,7 +161,7 @@ def test_what_the_readme_says_of_costs_and_proof_is_what_their_pages_say() -> No
     costs = (ROOT / "docs/cost.md").read_text()
     for page in (README, ROOT / "docs/alternatives.md"):
         text = page.read_text()
-        for lane in ("fast", "full"):
+        for lane in ("fast", "full", "direct"):
             [(new, duplicate)] = re.findall(
                 rf"^\| [*]*(?:Once[*]*, )?{lane} lane \| ([\d.]+) / ([\d.]+) \|", text, re.MULTILINE
             )

@@ -1,4 +1,4 @@
-"""The examples of the README and of docs/effects.md work as they stand."""
+"""The examples of the README, of docs/effects.md and of docs/lanes.md work as they stand."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from once import JSON, PermanentError, Request, operation
 from once.clients import client
 
 ROOT = Path(__file__).parents[2]
+OWNER = "arn:aws:states:us-east-1:123456789012:execution:Operation:one"
 ORDER = {"orderId": "12345", "card": "visa", "amount": 4200}
 
 
@@ -53,7 +54,7 @@ class Orders:
 def test_function_without_once_charges_again_when_its_message_comes_again() -> None:
     provider = Provider()
     names: dict[str, Any] = {"json": json, "provider": provider, "orders": Orders()}
-    exec(example("README.md", 'event["Records"]'), names)
+    exec(example("README.md", "orders.put_item("), names)
     for _ in range(2):
         names["handler"]({"Records": [{"body": json.dumps({**ORDER, "id": "12345"})}]}, None)
     assert provider.charges == [4200, 4200]
@@ -74,6 +75,47 @@ def test_same_function_under_once_charges_once_also_when_it_died_after_the_charg
         assert json.loads(str(reply["onceResult"])) == {"id": "ch_1"}
     assert provider.charges == [4200]
     assert [row["chargeId"] for row in rows("orders")] == [{"S": "ch_1"}]
+
+
+class Context:
+    """Of an invocation that has a minute left."""
+
+    function_name, aws_request_id = "shop", "0f5c1d2e-1111-4222-8333-444455556666"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+@pytest.fixture
+def direct(aws: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TABLE": "IdempotencyTable", "BUCKET": "responses", "RETENTION_DAYS": "30"}.items():
+        monkeypatch.setenv(f"ONCE_{name}", value)
+
+
+@pytest.mark.usefixtures("direct")
+@pytest.mark.parametrize("pages", [["docs/lanes.md"], ["docs/lanes.md", "README.md"]], ids=lambda pages: str(pages[-1]))
+def test_a_handler_that_takes_the_lock_charges_once_whatever_comes_again(
+    pages: list[str],
+    rows: Callable[[str], list[dict[str, Any]]],
+) -> None:
+    provider = Provider(dies_after=True)
+    names: dict[str, Any] = {"operation": operation, "Request": Request, "JSON": JSON}
+    names |= {"provider": provider, "json": json}
+    for page in pages:
+        exec(example(page, "charge.once("), names)
+    batch = {"Records": [{"body": json.dumps(ORDER)}, {"body": json.dumps({**ORDER, "orderId": "12346"})}]}
+    for _ in range(2):
+        names["handler"](batch, Context())
+    assert [(row["status"]["S"], row["leaseExpiresAt"]["N"]) for row in rows("IdempotencyTable")] == [
+        ("IN_PROGRESS", "0")
+    ] * 2
+    id = "default#charge#12345"
+    lock = {"table": "IdempotencyTable", "id": id, "owner": OWNER, "fence": 2, "leaseExpiresAt": 0}
+    lock["ticket"] = f"2026-01-01T00:00:00.000Z {'0' * 64} {id}"
+    sent = {"operation": "charge", "tenant": "default", "idempotencyKey": "12345", "payload": ORDER, "attempt": 2}
+    more = {"retentionDays": 30, "responseBucket": "responses", "replyToken": "r", "lock": lock}
+    assert json.loads(names["handler"]({**sent, **more}, Context())["onceResult"]) == {"id": "ch_1"}
+    assert provider.charges == [4200, 4200]
 
 
 def test_example_of_a_step_does_what_the_page_says(
