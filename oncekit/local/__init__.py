@@ -1,7 +1,7 @@
 """The local cloud: runs template.yaml, unchanged, on this machine, with neither Docker nor an AWS account.
 
 once_cloud.py      the cloud that people use: requests, operations, records
-lanes.py           the two lanes; http_request.py has the request in an execution that the HTTP API started
+lanes.py           the lanes; http_request.py has the request in an execution that the HTTP API started
 picked_request.py  the request in what a rule or a pipe of an application passes on
 cloud.py           a cloud for any template: deploys it, runs it, and can be reset
 kept_files.py      a cache on disk for what takes long to make
