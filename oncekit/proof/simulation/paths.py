@@ -86,11 +86,6 @@ def elsewhere(seconds: int, *says: tuple[float, str], **more: Any) -> Request:
     return request("elsewhere", payload | ({"goesOn": 5} if says[:1] and not says[0][0] else {}), **more)
 
 
-def answers(status: int) -> Request:
-    """As a function for API Gateway."""
-    return request("plain-work", {"return": {"statusCode": status, "body": "as it says"}})
-
-
 def enveloped(given: Request) -> list[Mapping[str, Any]]:
     """As the pipe sends what comes by the queue."""
     return [{"body": given}]
@@ -139,7 +134,6 @@ PLAIN_PATHS: tuple[Path, ...] = (
     Path("refused", (request("charge-payment", {}, idempotencyKey=""),), ends=(), enduring=True),
     Path("mismatch", (charge(1),), before=(charge(),)),
     Path("plain function, large", (request("plain-work", {"return": "x" * 6000}),)),
-    Path("plain function, answers 409", (answers(409),), ends=("FAILED",)),
     Path("fenced steps", (STEPS,)),
     Path("fenced steps, recovered", (STEPS,), killed="Finalize"),
     Path("recovered", (charge(),), killed="ExecuteBusinessLogic", enduring=True, operated=True),
@@ -202,7 +196,6 @@ ALONE: tuple[Path, ...] = (
     Path("fast: replay", (charge(),), before=(charge(),)),
     Path("fast: permanent error", (hard("PermanentError"),), ends=("FAILED",), enduring=True),
     Path("fast: retry, then success", (hard("error", "ok"),)),
-    Path("fast: plain, answers 500", (answers(500),), ends=("QUARANTINED",), faults=IN_THE_END),
     Path("fast: attempts used up", (hard("error"),), ends=("QUARANTINED",), operated=True, faults=IN_THE_END),
     Path("fast: function is gone", (request("gone-work", {}),), ends=("QUARANTINED",), faults=ENDS_EARLY),
     Path("fast: failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,)),

@@ -42,7 +42,6 @@ OPERATIONS = (*business.OPERATIONS, "gone-work")
 PARAMETERS = {
     "FullLaneOperations": "place-order",  # comes through the fast lane to the full one
     "MaxAttempts": 3,  # of ten, the others would tell nothing new
-    "StatusCodeOperations": "plain-work",
     "Operations": ",".join(f"{operation}={PREFIX}{operation}:live" for operation in OPERATIONS),
 }
 TURN = 300.0
