@@ -10,7 +10,7 @@ from pathlib import Path
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
-from oncekit.adoption.code import LIBRARY, Code, is_image, is_python, says_status
+from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
 from oncekit.adoption.library_layer import known, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
@@ -33,15 +33,12 @@ or read event itself""",
     STATUS_CODE: """returns a statusCode, and what is returned counts as success, also a 400: it is COMPLETED, and \
 each duplicate gets it. Raise PermanentError(..., status=400) for what fails for good, and let other errors go on""",
     **{
-        each: f"""reads event["{each}"], which Once does not give it: it gets the payload alone, with --http the body. \
-Let senders put into the body what it needs of that, and read it there; a function that needs its caller's identity \
-keeps its own API"""
+        each: f"""reads event["{each}"], which Once does not give it: it gets the payload alone. Let senders put into \
+the payload what it needs of that, and read it there; a function that needs its path or its caller keeps its own API"""
         for each in OF_HTTP
     },
 }
 """What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
-STATUS_TAKEN = f"""returns a statusCode: a 4xx is a failure for good, a 5xx an attempt that failed, since \
-StatusCodeOperations of Machine in {OPERATIONS} names the operation"""
 
 
 def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
@@ -85,8 +82,7 @@ def _of_shapes(function: str, code: Code, wanted: Wanted, root: Path) -> Iterato
         known = LASTING
     for member, (file, line) in sorted(code.shapes().items(), key=lambda each: each[1]):
         if member not in known:
-            told = STATUS_TAKEN if member == STATUS_CODE and says_status(code) else SHAPES[member]
-            yield f"{os.path.relpath(file, root)}:{line}: {function} {told}"
+            yield f"{os.path.relpath(file, root)}:{line}: {function} {SHAPES[member]}"
 
 
 def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.library_layer import known
-from oncekit.adoption.shapes import STATUS_CODE, Node, shapes
+from oncekit.adoption.shapes import Node, shapes
 
 LIBRARY = "once"
 
@@ -73,11 +73,6 @@ def is_python(template: ApplicationTemplate, logical_id: str) -> bool:
     properties = template.function(logical_id)
     runtime = known(template, properties.get("Runtime"))
     return not is_image(properties) and (runtime is None or runtime.startswith("python"))
-
-
-def says_status(code: Code) -> bool:
-    """Whether the status that it returns tells what failed: a function with the library raises an error for that."""
-    return STATUS_CODE in code.shapes() and not code.knows_once
 
 
 class _Finder(ModuleFinder):

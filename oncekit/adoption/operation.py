@@ -10,12 +10,11 @@ from typing import Any
 
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
-from oncekit.adoption.code import Code, says_status
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
 from oncekit.adoption.texts import parts, text
-from oncekit.adoption.trigger import FromHttp, Trigger
+from oncekit.adoption.trigger import Trigger
 from oncekit.own_stack import ONCE
 from oncekit.problem import Problem
 
@@ -93,7 +92,6 @@ class Additions:
             return
         function = self._new_function(wanted) if wanted.function is None else self._known_function(wanted.function)
         self.operations.add_operation(wanted.operation, function, wanted.payload_only)
-        self._take_status_code(wanted)
         if not wanted.payload_only:
             self._allow_effects(wanted.operation, wanted.function or f"{wanted.operation.camel}Function")
         if wanted.trigger is not None:
@@ -117,7 +115,6 @@ class Additions:
         elif wanted.function is not None:
             self.operations.give_request(wanted.operation)
             self._allow_effects(wanted.operation, wanted.function)
-        self._take_status_code(wanted)
         if wanted.trigger is not None:
             self._add_trigger(wanted.operation, wanted.trigger)
         for each in former:
@@ -171,11 +168,6 @@ class Additions:
         self._tell(f"{logical_id}Arn", value, f"ARN of {logical_id}.")
         return f"{logical_id}Arn"
 
-    def _take_status_code(self, wanted: Wanted) -> None:
-        """Of a function that answers as for API Gateway; one with the library raises PermanentError instead."""
-        if wanted.function is not None and says_status(Code.of(self.template, wanted.function)):
-            self.operations.take_status_code(wanted.operation)
-
     def _allow_effects(self, operation: Operation, logical_id: str) -> None:
         """Let the function keep large answers of its operation and note steps in its records."""
         if (role := self.template.role_of(logical_id)) is not None:
@@ -193,10 +185,8 @@ class Additions:
 
     def _add_tests(self, wanted: Wanted) -> None:
         operation, places = wanted.operation, wanted.operation.places
-        is_sent = isinstance(wanted.trigger, FromHttp) and wanted.example is not None
-        kind = "http" if is_sent else "skip" if wanted.lacks_payload else ""
-        imports = text(f"test_{kind}_imports.txt") if kind else ""
-        unless = text("test_skip.txt") if kind == "skip" else ""
+        imports = text("test_skip_imports.txt") if wanted.lacks_payload else ""
+        unless = text("test_skip.txt") if wanted.lacks_payload else ""
         test = text("test.py.txt", **places, imports=imports, unless=unless)
         if wanted.trigger is not None and wanted.example is not None:
             self._file(f"events/{operation.name}-{wanted.trigger.example_name}.json", _json(wanted.example), wanted)

@@ -15,8 +15,7 @@ from oncekit.problem import Problem
 
 _SETTINGS = ("Resources", MACHINE, "Properties", "Parameters")
 PAYLOAD_ONLY = "PayloadOnlyOperations"
-STATUS_CODES = "StatusCodeOperations"
-TRIGGERS = ("rule.yaml", "pipe.yaml", "http.yaml")
+TRIGGERS = ("rule.yaml", "pipe.yaml")
 _WATCHED = {
     "Errors": "fails. Its log says why; attempts are repeated or quarantined.",
     "Throttles": "is throttled - its reserved concurrency or the account's is used up. Attempts are repeated.",
@@ -55,11 +54,6 @@ class OperationsTemplate(YamlFile):
         """Let a role, named by a parameter, keep large answers of an operation and note steps in its records."""
         if f"{operation.camel}EffectsPolicy" not in self.value["Resources"]:
             self.append_resources(parts("effects.yaml", **operation.places, role=role))
-
-    def take_status_code(self, operation: Operation) -> None:
-        """A status of 400 and above that its function returns is a failure."""
-        if operation.name not in self._list(STATUS_CODES):
-            self._enlist(STATUS_CODES, operation.name)
 
     def give_payload(self, operation: Operation) -> None:
         """Its function gets the payload alone."""

@@ -16,8 +16,6 @@ from oncekit.local.picked_request import lasting
 from oncekit.problem import Problem
 
 DEFAULT_BUS = "default"
-_ROUTE = re.compile(r"(/[A-Za-z0-9._-]+)+")
-_MEMBERS = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _NAMES = re.compile(r"""\$(\.[^.\[\]*<>'"\\]+)*""")
 """A placeholder of a template begins with <."""
 
@@ -169,40 +167,7 @@ class FromQueue(Trigger):
         return text("test_queue.py.txt", **operation.places, queue=self.given)
 
 
-class FromHttp(Trigger):
-    """A route of an API of its own. Paths begin at the body, and name members: `$`, `$.order.id`."""
-
-    example_name, usual_payload = "body", "$"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not _ROUTE.fullmatch(self.given):
-            raise Problem(f"--http {self.given}: write a path such as /orders/paid, without parameters")
-        if self.key == "$":
-            raise Problem("--key $: name a member of the body, such as $.id")
-
-    def check_path(self, option: str, path: str) -> None:
-        super().check_path(option, path)
-        if not _MEMBERS.fullmatch(path):
-            raise Problem(f"{option} {path}: name members only, such as $.order.id")
-
-    def resources(self, operation: Operation) -> list[list[str]]:
-        body = "$input.body" if self.payload == "$" else f"$input.json('{self.payload}')"
-        return parts(
-            "http.yaml",
-            **operation.places,
-            route=self.given,
-            leaf=self.given.rpartition("/")[2],
-            key=self.key,
-            body=body,
-            onCrash=self.on_crash or "",
-        )
-
-    def test(self, operation: Operation) -> str:
-        return text("test_http.py.txt", **operation.places, route=self.given)
-
-
-TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue": FromQueue, "--http": FromHttp}
+TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue": FromQueue}
 """By option."""
 
 

@@ -86,32 +86,11 @@ def empty(tmp_path: Path) -> Application:
 
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Application, list[Done]]:
-    """The shop after the steps of the page, and what each printed; and an API of its own, which the page only names."""
+    """The shop after the steps of the page, and what each printed."""
     folder = tmp_path_factory.mktemp("adopted") / "shop"
     shutil.copytree(APPLICATION, folder, ignore=shutil.ignore_patterns("__pycache__"))
     made = Application(folder)
-    done = [made.once(*step.command) for step in steps()]
-    (folder / "samples" / "fee.json").write_text('{"loan": "l-1", "cents": 5}')
-    of_body = ("--key", "$.loan", "--example", "samples/fee.json")
-    assert made.once("new", "charge-fee", "--http", "/fees", *of_body).code == 0
-    (folder / "functions" / "charge_fee" / "app.py").write_text(CHARGE_FEE)
-    return made, done
-
-
-CHARGE_FEE = """
-from once import PermanentError, operation
-
-@operation()
-def handler(request):
-    fee = request.payload
-    if fee["cents"] > 100:
-        raise PermanentError(fee.get("as") or 'card "declined"', status=402)
-    if fee.get("as") == "api":
-        return {"statusCode": "201", "body": '{"made":true}'}
-    if fee.get("as") == "parcel":
-        return {"statusCode": "SHIPPED"}
-    return "x" * 9000 if fee.get("as") == "large" else {"charged": fee["cents"]}
-"""
+    return made, [made.once(*step.command) for step in steps()]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import re
 import runpy
 import subprocess
 from collections.abc import Callable, Iterator
@@ -204,16 +203,14 @@ def test_a_function_behind_an_alias_of_its_own_answers_each_duplicate_alike(clou
 def test_up_prints_where_to_send_what_starts_its_own_operations(
     foreign: Application, cloud: TestCloud, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api = ("new", "write-receipt", "--function", "WriteReceipt", "--http", "/receipts", "--key", "$.id")
-    for command in (*(step.command for step in steps() if "write-receipt" not in step.command), api):
-        assert foreign.once(*command).code == 0
+    for step in steps():
+        assert foreign.once(*step.command).code == 0
     before = cloud._parameters, cloud._path
     cloud.redeploy({}, foreign.folder / "template.yaml")
     _tell(cloud, "http://127.0.0.1:1", foreign.folder / "template.yaml")
     told = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["queue", cloud.resources["WarehouseQueue"], "(reserve-stock)"] in told
     assert ["bus", "shop-events", "(bill-customer)"] in told
-    assert ["HTTP", "POST", f"{cloud.http_url}/receipts", "(write-receipt)"] in told
     cloud.redeploy(*before)
 
 
@@ -299,19 +296,7 @@ def test_what_starts_an_operation_takes_from_its_own_source_and_starts_the_lane_
     assert pipe["RoleArn"] == made["ReserveStockPipeRole"].attributes("Arn")
 
 
-def test_an_api_starts_the_alias_of_the_fast_lane_and_hands_out_answers_of_its_own(made: dict[str, Deployed]) -> None:
-    paths = made["ChargeFeeApi"].properties["Body"]["paths"]
-    calls = {path: one["x-amazon-apigateway-integration"] for path, each in paths.items() for one in each.values()}
-    post, get = calls["/fees"], calls["/fees/_results/{days}/{hash}/{object}"]
-    assert {each["credentials"] for each in calls.values()} == {made["ChargeFeeApiRole"].attributes("Arn")}
-    started = re.findall(r'"stateMachineArn":"([^"]*)"', post["requestTemplates"]["application/json"])
-    assert started == [f"{made['FastStateMachine'].ref}:live"]
-    assert post["uri"] == "arn:aws:apigateway:us-east-1:states:action/StartSyncExecution"
-    answers = f"{made['ResponseBucket'].ref}/responses/{{days}}/default/charge-fee/{{hash}}/{{object}}"
-    assert get["uri"] == f"arn:aws:apigateway:us-east-1:s3:path/{answers}"
-
-
-SERVICES = {"BillCustomerRuleRole": "events", "ReserveStockPipeRole": "pipes", "ChargeFeeApiRole": "apigateway"}
+SERVICES = {"BillCustomerRuleRole": "events", "ReserveStockPipeRole": "pipes"}
 
 
 def test_a_role_of_an_operation_may_do_what_this_operation_needs_and_no_more(
@@ -327,13 +312,9 @@ def test_a_role_of_an_operation_may_do_what_this_operation_needs_and_no_more(
     needed = {
         "BillCustomerRuleRole": starts,
         "ReserveStockPipeRole": starts | taken | noted,
-        "ChargeFeeApiRole": {
-            ("states:StartSyncExecution", made["FastStateMachine"].ref),
-            ("s3:GetObject", f"{answers}/*/default/charge-fee/*"),
-        },
         "SendInvoiceFunctionRole": {("dynamodb:PutItem", made["SendInvoiceTable"].attributes("Arn"))},
-        "ChargeFeeEffectsPolicy": of_steps
-        | {(f"s3:{each}", f"{answers}/*/*/charge-fee/*") for each in ("PutObject", "GetObject")},
+        "SendInvoiceEffectsPolicy": of_steps
+        | {(f"s3:{each}", f"{answers}/*/*/send-invoice/*") for each in ("PutObject", "GetObject")},
     }
     everything = [each for role in cloud.permissions.roles.values() for each in role.permissions]
     given = {name: {(p.action, p.resource) for p in everything if name in p.policy.split(".")} for name in needed}
@@ -344,9 +325,7 @@ def test_a_role_of_an_operation_is_assumed_by_its_service_in_this_account(made: 
     for role, service in SERVICES.items():
         [trust] = made[role].properties["AssumeRolePolicyDocument"]["Statement"]
         assert (trust["Action"], trust["Principal"]) == ("sts:AssumeRole", {"Service": f"{service}.amazonaws.com"})
-        # API Gateway does not name the account when it assumes the role of an integration.
-        bound = None if service == "apigateway" else {"StringEquals": {"aws:SourceAccount": ACCOUNT}}
-        assert trust.get("Condition") == bound, role
+        assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": ACCOUNT}}, role
 
 
 def test_dead_letters_of_an_operation_come_from_its_rule_and_nobody_else(made: dict[str, Deployed]) -> None:
@@ -359,10 +338,10 @@ def test_dead_letters_of_an_operation_come_from_its_rule_and_nobody_else(made: d
 
 
 KEYS = [
-    ("acme#charge-fee#k", Answer.ALLOWED),
-    ("acme#charge-fee-2#k", Answer.NOT_ALLOWED),
-    ("acme#re-charge-fee#k", Answer.NOT_ALLOWED),
-    ("charge-fee#send-invoice#k", Answer.NOT_ALLOWED),
+    ("acme#send-invoice#k", Answer.ALLOWED),
+    ("acme#send-invoice-2#k", Answer.NOT_ALLOWED),
+    ("acme#re-send-invoice#k", Answer.NOT_ALLOWED),
+    ("send-invoice#bill-customer#k", Answer.NOT_ALLOWED),
     (None, Answer.NOT_ALLOWED),
 ]
 
@@ -371,7 +350,7 @@ KEYS = [
 def test_steps_of_an_operation_reach_its_own_records_only(
     cloud: TestCloud, made: dict[str, Deployed], key: str | None, answer: Answer
 ) -> None:
-    [role] = [each for each in cloud.permissions.roles.values() if each.logical_id.endswith("ChargeFeeFunctionRole")]
+    [role] = [each for each in cloud.permissions.roles.values() if each.logical_id.endswith("SendInvoiceFunctionRole")]
     for action in ("GetItem", "UpdateItem"):
         need = Need(f"dynamodb:{action}", made["IdempotencyTable"].attributes("Arn"), (("dynamodb:LeadingKeys", key),))
         assert role.answer(need)[0] is answer
@@ -384,7 +363,6 @@ def test_each_operation_is_run_by_its_own_function_by_the_alias_that_it_has(clou
         "reserve-stock": "Warehouse",
         "write-receipt": "WriteReceipt:prod",
         "send-invoice": "SendInvoiceFunction:live",
-        "charge-fee": "ChargeFeeFunction:live",
     }
     given = dict(each.split("=") for each in cloud.outputs["Operations"].split(","))
     assert given == {operation: f"{function}{end}" for operation, end in ends.items()}
@@ -406,13 +384,6 @@ WATCHED = {
         {"PipeName": "once-ReserveStockPipe"},
         [0, 0],
         [0, 1],
-    ),
-    "ChargeFeeApiFailingAlarm": (
-        "AWS/ApiGateway",
-        "5XXError",
-        {"ApiName": "once-Once-charge-fee", "Stage": "live"},
-        [5, 5],
-        [5, 6],
     ),
 }
 """What each alarm is of, and the data of two periods of five minutes: of one in which all is well, and of another."""
@@ -441,13 +412,13 @@ def written(shop: Adopted, name: str) -> dict[str, Any]:
 
 
 def test_the_tests_that_were_written_pass(shop: Adopted, shop_cloud: TestCloud) -> None:
-    files = ("test_bill_customer.py", "test_reserve_stock.py", "test_write_receipt.py", "test_charge_fee.py")
+    files = ("test_bill_customer.py", "test_reserve_stock.py", "test_write_receipt.py")
     tests = [(name, test) for each in files for name, test in written(shop, each).items()]
     of_one_request = [test for name, test in tests if "whatever_breaks" not in name]
     for test in of_one_request:
         shop_cloud.reset()
         test(once_cloud=shop_cloud)
-    assert len(of_one_request) == 7 and len(tests) == 10
+    assert len(of_one_request) == 5 and len(tests) == 8
 
 
 def test_the_matrix_that_was_written_finds_a_write_without_a_key(shop: Adopted, cloud: TestCloud) -> None:

@@ -84,6 +84,12 @@ def test_single_quotes_are_escaped_and_can_be_put_back() -> None:
     assert made(put_back, "it's") == "it's"
 
 
+@pytest.mark.aws(unconfirmed="V78")
+@pytest.mark.parametrize(("path", "text"), [("$.a", '{"b": 1}'), ("$.none", '""')])
+def test_a_part_of_the_body_is_written_as_json(path: str, text: str) -> None:
+    assert made(f"$input.json('{path}')", '{"a": {"b": 1}}') == text
+
+
 @pytest.mark.aws(unconfirmed="V66")
 def test_characters_outside_ascii_are_escaped() -> None:
     assert made("$util.escapeJavaScript($input.body)", "é\U0001f680\n\x00/") == "\\u00E9\\uD83D\\uDE80\\n\\u0000\\/"

@@ -80,74 +80,12 @@ def test_a_lease_lasts_until_the_next_attempt_however_long_the_wait(cloud: Local
     assert min(left) > 0
 
 
-# ---- a function that answers as for API Gateway ----
-
-
-def answered(status: object, body: object = '{"error": "amount is missing"}') -> dict[str, Any]:
-    return {"return": {"statusCode": status, "body": body}}
-
-
 @LANES
-def test_a_status_from_400_is_a_failure_for_good_where_the_operation_says_so(
+def test_a_status_that_a_function_answers_with_is_a_part_of_its_result(
     cloud: LocalCloud, latches: Latches, lane: Lane
 ) -> None:
-    request = scripted(answered(409))
-    with cloud.deployed_with({"StatusCodeOperations": "charge-payment, scripted"}):
-        first, second = run(cloud, request, lane), run(cloud, request, lane)
-    assert (first.error, latches.starts()) == (second.error, latches.starts()) == ("OperationFailed", 1)
-    told = {"name": "PermanentError", "message": '{"error": "amount is missing"}', "status": 409}
-    assert cause(first) == cause(second) == {"id": f"default#scripted#{request['idempotencyKey']}", **told}
-
-
-@LANES
-def test_a_status_from_500_is_an_attempt_that_failed(cloud: LocalCloud, latches: Latches, lane: Lane) -> None:
-    with cloud.deployed_with({"StatusCodeOperations": "scripted"}):
-        again = run(cloud, scripted(answered(500), answered(201, "made"), onConflict="wait"), lane)
-        asked = run(cloud, scripted(answered(503, {"why": "down"}), onCrash="quarantine"), lane)
-    assert result(cloud, again) == {"statusCode": 201, "body": "made"}
-    assert (asked.error, cause(asked)["name"], cause(asked)["message"]) == (
-        "NeedsAttention",
-        "ServerError",
-        '{"why":"down"}',
-    )
-
-
-@pytest.mark.parametrize(
-    ("reply", "told"),
-    [
-        ({"statusCode": "404"}, ("OperationFailed", "PermanentError", "answered with 404", 404)),
-        ({"statusCode": 400, "body": "zu teuer 🤷"}, ("OperationFailed", "PermanentError", "zu teuer 🤷", 400)),
-        ({"statusCode": "500", "body": "down"}, ("NeedsAttention", "ServerError", "down", None)),
-        ({"statusCode": 429, "body": None}, ("NeedsAttention", "ServerError", "answered with 429", None)),
-    ],
-)
-def test_a_failure_is_told_by_the_status_and_the_body_that_the_function_gave(
-    cloud: LocalCloud, latches: Latches, reply: object, told: tuple[object, ...]
-) -> None:
-    with cloud.deployed_with({"StatusCodeOperations": "scripted"}):
-        ended = cloud.run(scripted({"return": reply}, onCrash="quarantine"))
-    found = cause(ended)
-    assert (ended.error, found["name"], found["message"], found.get("status")) == told
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        {"statusCode": "sent"},
-        {"statusCode": 399, "body": ""},
-        {"statusCode": 499.5},
-        "400",
-        None,
-        [{"statusCode": 500}],
-    ],
-)
-def test_whatever_is_no_status_of_a_failure_is_a_result(cloud: LocalCloud, latches: Latches, reply: object) -> None:
-    with cloud.deployed_with({"StatusCodeOperations": "scripted"}):
-        assert result(cloud, cloud.run(scripted({"return": reply}))) == reply
-
-
-def test_without_the_operations_word_every_status_is_a_result(cloud: LocalCloud, latches: Latches) -> None:
-    assert result(cloud, cloud.run(scripted(answered(500))))["statusCode"] == 500
+    reply = {"statusCode": 500, "body": "down"}
+    assert result(cloud, run(cloud, scripted({"return": reply}), lane)) == reply
 
 
 # ---- a throttled function ----

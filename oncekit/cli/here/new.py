@@ -36,16 +36,13 @@ Rule = Annotated[
 Queue = Annotated[
     str | None, typer.Option("--from-queue", metavar="LOGICAL_ID", help="Turn the messages of a queue into requests.")
 ]
-Http = Annotated[
-    str | None, typer.Option("--http", metavar="PATH", help="Turn what is sent to POST PATH into requests.")
-]
 Key = Annotated[
     str | None,
     typer.Option("--key", metavar="JSONPATH", help="Where the idempotency key is, such as $.detail.id or $.body.id."),
 ]
 Payload = Annotated[
     str | None,
-    typer.Option("--payload", metavar="JSONPATH", help="Where the payload is; by default $.detail, $.body or $."),
+    typer.Option("--payload", metavar="JSONPATH", help="Where the payload is; by default $.detail or $.body."),
 ]
 Example = Annotated[
     str | None,
@@ -75,7 +72,6 @@ def new(
     function: Function = None,
     from_rule: Rule = None,
     from_queue: Queue = None,
-    http: Http = None,
     key: Key = None,
     payload: Payload = None,
     on_crash: OnCrash = None,
@@ -89,8 +85,8 @@ def new(
     With a new function or an existing one, alarms, an event and a test. Run it again, with --function only, when the
     function imports once by now: its role gets what steps and large answers need.
 
-    --from-rule, --from-queue and --http add resources that turn existing events and messages into its requests. With
-    --replace, an operation gets other ones, or none; its function, with its permissions, and its alarms stay.
+    --from-rule and --from-queue add resources that turn existing events and messages into its requests. With --replace,
+    an operation gets other ones, or none; its function, with its permissions, and its alarms stay.
     """
     if step and (function is not None or replace):
         raise Problem(
@@ -102,7 +98,7 @@ def new(
         from oncekit.adoption.operation import Additions, Wanted
 
         named = Operation(operation)
-        given = {"--from-rule": from_rule, "--from-queue": from_queue, "--http": http}
+        given = {"--from-rule": from_rule, "--from-queue": from_queue}
         trigger = _trigger(given, key, payload, on_crash)
         if (path := find_template(Path.cwd(), template)) is None:
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")

@@ -229,11 +229,6 @@ def _own_ways(cloud: LocalCloud) -> Iterator[tuple[str, str, str]]:
             yield "queue", queues.get(source, source), operation
         if each.type == "AWS::Events::Rule" and (operation := _operation(each.properties)):
             yield "bus", str(each.properties.get("EventBusName", "default")).rpartition("/")[2], operation
-        if each.type == "AWS::ApiGateway::RestApi":
-            for path, methods in each.properties.get("Body", {}).get("paths", {}).items():
-                for method, description in methods.items():
-                    if operation := _operation(description):
-                        yield "HTTP", f"{method.upper()} {cloud.http_url}{path}", operation
 
 
 def _operation(made_of: Mapping[str, Any]) -> str | None:
