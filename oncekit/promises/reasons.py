@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,14 +51,10 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
 
 
 def _told(event: Mapping[str, Any], token: Any) -> str:
-    """PENDING; or what an answer as for API Gateway says has failed, which it does where the operation answers so."""
+    """PENDING, or nothing: whatever else a function answers with is its result."""
     reply = json.loads(event["taskSucceededEventDetails"].get("output", "{}")).get("Payload")
-    if isinstance(reply, dict) and set(reply) == {"replyToken", "oncePending"} and reply["replyToken"] == token:
-        return PENDING
-    status = str(reply.get("statusCode")) if isinstance(reply, dict) else ""
-    if not re.fullmatch("[45][0-9][0-9]", status):
-        return ""
-    return "PermanentError" if status[0] == "4" and status not in ("408", "425", "429") else "ServerError"
+    is_pending = isinstance(reply, dict) and set(reply) == {"replyToken", "oncePending"}
+    return PENDING if is_pending and reply["replyToken"] == token else ""
 
 
 def quarantine_faults(writes: Sequence[Write], ended: Sequence[Ended]) -> Iterator[Fault]:

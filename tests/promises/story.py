@@ -142,7 +142,7 @@ def start(fence: int = 1, owner: str = FIRST) -> Start:
 
 def ran(
     owner: str = FIRST,
-    *calls: tuple[int, str | int | Item | None],
+    *calls: tuple[int, str | Item | None],
     given: Any = REQUEST,
     at: str = SENT,
     saw: Any = (),
@@ -178,10 +178,9 @@ def _read(state: str, status: str) -> list[dict[str, Any]]:
     return [_entered(state), {"taskStartedEventDetails": {}}, {"taskSucceededEventDetails": {"output": output}}]
 
 
-def _called(owner: str, fence: int, told: str | int | Item | None) -> list[dict[str, Any]]:
+def _called(owner: str, fence: int, told: str | Item | None) -> list[dict[str, Any]]:
     lock = {"id": ID, "owner": owner, "fence": fence}
     event = {"Payload": {"lock": lock, "replyToken": "token"} if owner else {"amount": 1}}
-    told = {"statusCode": told} if isinstance(told, int) else told
     answer = {"output": json.dumps({"Payload": told})} if isinstance(told, Mapping) else {}
     error = {"error": told or ""} if told or told is None else {}
     is_error = told is None or (error and not answer)
