@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from oncekit.local import parameter_answers
 from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.changed_packages import wrong_package
@@ -134,6 +135,7 @@ class Cloud:
             "dynamodb": dynamodb.answering(self.clock),
             "lambda": self._lambda_api.answer,
             "sqs": queues.answer,
+            "ssm": parameter_answers.answering(lambda: self.deployed.resources),
         }
         self._stack.enter_context(self.services.served())
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)

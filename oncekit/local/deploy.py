@@ -348,7 +348,7 @@ class _Deployment:
         """A resource of which only the name and ARN are needed."""
         form = NAMED.get(kind) or Named("{name}", {})
         values = {"name": self._name(kind, logical_id, properties), "account": ACCOUNT, "region": REGION}
-        values |= {key: str(value) for key, value in properties.items() if isinstance(value, str)}
+        values |= {key: as_text(value) for key, value in properties.items() if isinstance(value, str | int | float)}
         version = str(properties.get("DeploymentPreference", {}).get("StateMachineVersionArn", ""))
         values["machine"] = version.rpartition(":")[0]
         bus = str(properties.get("EventBusName", "default")).rpartition("/")[2]

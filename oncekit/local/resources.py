@@ -59,6 +59,7 @@ NAMED = {
     "AWS::Scheduler::Schedule": _with_arn("scheduler:schedule/default/{name}"),
     "AWS::Scheduler::ScheduleGroup": _with_arn("scheduler:schedule-group/{name}"),
     "AWS::Pipes::Pipe": _with_arn("pipes:pipe/{name}"),
+    "AWS::SSM::Parameter": Named("{name}", {"Type": "{Type}", "Value": "{Value}"}),
     "AWS::ApiGateway::RestApi": Named("{name}", {"RestApiId": "{name}", "RootResourceId": "root"}),
     "AWS::ApiGateway::Deployment": Named("{name}", {"DeploymentId": "{name}"}),
     "AWS::ApiGateway::Stage": Named("{StageName}", {}),
@@ -88,6 +89,7 @@ NAME_PROPERTY = {
     "AWS::Events::EventBus": "Name",
     "AWS::Scheduler::Schedule": "Name",
     "AWS::Pipes::Pipe": "Name",
+    "AWS::SSM::Parameter": "Name",
 }
 
 

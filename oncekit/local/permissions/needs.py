@@ -182,6 +182,15 @@ def _of_sqs(prefix: str, operation: str, parameters: Parameters) -> Iterator[Nee
         yield from _of_any_service(prefix, operation, parameters)
 
 
+def _of_ssm(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    """A name with a / at its beginning has no second one in the ARN: parameter/once/shop, not parameter//once/shop."""
+    named = [parameters["Name"]] if "Name" in parameters else parameters.get("Names", [])
+    for name in named:
+        yield Need(f"ssm:{operation}", name if name.startswith("arn:") else arn("ssm", f"parameter/{name.lstrip('/')}"))
+    if not named:
+        yield from _of_any_service(prefix, operation, parameters)
+
+
 def _of_lambda(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
     if "FunctionName" not in parameters:
         yield from _of_any_service(prefix, operation, parameters)
@@ -225,5 +234,6 @@ _RULES: Mapping[str, Callable[[str, str, Parameters], Iterator[Need]]] = {
     "lambda": _of_lambda,
     "s3": _of_s3,
     "sqs": _of_sqs,
+    "ssm": _of_ssm,
     "states": _of_states,
 }

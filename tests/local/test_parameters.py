@@ -1,0 +1,75 @@
+"""Parameters of Systems Manager that a template has, and who may read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oncekit.local import LocalCloud
+
+Ask = Callable[[str, str], Any]
+TEMPLATE = """
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  Place: { Type: AWS::SSM::Parameter, Properties: { Name: /shop/place, Type: String, Value: VALUE } }
+  Reads:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: code/
+      Handler: app.handler
+      Runtime: python3.13
+      Policies:
+        - Version: "2012-10-17"
+          Statement:
+            - Effect: Allow
+              Action: ssm:GetParameter
+              Resource: !Sub arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/shop/place
+Outputs:
+  Named: { Value: !Ref Place }
+  Has: { Value: !GetAtt Place.Value }
+"""
+CODE = """
+import boto3
+from botocore.exceptions import ClientError
+
+def handler(event, context):
+    try:
+        return boto3.client("ssm").get_parameter(Name=event)["Parameter"]["Value"]
+    except ClientError as error:
+        return error.response["Error"]["Code"]
+"""
+
+
+@pytest.fixture
+def ask(tmp_path: Path, cloud: LocalCloud) -> Iterator[Ask]:
+    """The function's answer about a parameter, where the template's has this value."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code/app.py").write_text(CODE)
+    before = cloud._parameters, cloud._path
+
+    def asked(value: str, name: str) -> Any:
+        (tmp_path / "template.yaml").write_text(TEMPLATE.replace("VALUE", value))
+        cloud.redeploy({}, tmp_path / "template.yaml")
+        answer = cloud.client("lambda").invoke(FunctionName=cloud.resources["Reads"], Payload=json.dumps(name).encode())
+        return json.loads(answer["Payload"].read())
+
+    yield asked
+    cloud.redeploy(*before)
+
+
+@pytest.mark.ours
+def test_a_function_reads_a_parameter_as_it_is_deployed_now(ask: Ask, cloud: LocalCloud) -> None:
+    assert [ask(value, "/shop/place") for value in ("north", "7")] == ["north", "7"]
+    assert (cloud.outputs["Named"], cloud.outputs["Has"]) == ("/shop/place", "7")
+
+
+@pytest.mark.aws(
+    "Service Authorization Reference, AWS Systems Manager, parameter",
+    "arn:${Partition}:ssm:${Region}:${Account}:parameter/${ParameterNameWithoutLeadingSlash}",
+)
+def test_a_function_reads_only_the_parameter_that_its_role_allows(ask: Ask) -> None:
+    assert ask("north", "/shop/other") == "AccessDeniedException"
