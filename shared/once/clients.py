@@ -6,7 +6,7 @@ needs a client imports this module at its top, so that botocore is loaded while 
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import botocore.session
 from botocore.config import Config
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 def client(service: Literal["dynamodb"]) -> "DynamoDBClient": ...
 @overload
 def client(service: Literal["s3"]) -> "S3Client": ...
+@overload
+def client(service: Literal["ssm"]) -> Any: ...
 @cache
 def client(service: str) -> "BaseClient":
     """The client of a service, with timeouts that leave a function time to say what went wrong."""
@@ -43,7 +45,7 @@ class _Models(Loader):
 
     def list_available_services(self, type_name: str) -> list[str]:
         """Those that clients are made for. To list all, botocore looks into 400 folders, twice for each client."""
-        return ["dynamodb", "s3"]
+        return ["dynamodb", "s3", "ssm"]
 
 
 @cache

@@ -23,8 +23,8 @@ from once import canonical
 from once.clients import client
 from once.errors import LockLostError, NeedsAttention, PermanentError
 from once.outcome import Failure, Outcome, Refused
+from once.place import Place, place
 from once.result_store import ResultStore
-from once.settings import Place, place
 from once.ticket_writes import INLINE_BYTES, error_value, ref_value
 
 MARGIN: Final = 60
@@ -85,9 +85,11 @@ def once(asked: Asked, wait: float) -> Outcome:
     if reason := canonical.fault(asked.operation, asked.tenant, asked.key, asked.payload):
         raise Refused("InvalidRequest", reason)
     invocation = _invocations[-1]
+    with _before_the_lock():
+        where = place(lambda: invocation.seconds_left - asked.needs)
     if invocation.seconds_left < asked.needs:
         raise Refused("Unavailable", f"less than {asked.needs:g} seconds are left of this invocation")
-    return _Lane(asked, invocation, place()).outcome(wait)
+    return _Lane(asked, invocation, where).outcome(wait)
 
 
 class _Lane:
@@ -358,7 +360,7 @@ def _before_the_lock() -> Iterator[None]:
     try:
         yield
     except (ClientError, BotoCoreError) as error:
-        raise Refused("Unavailable", f"table or bucket could not be reached: {error}") from error
+        raise Refused("Unavailable", f"table, bucket or parameter could not be reached: {error}") from error
 
 
 def _members(record: Item, name: str) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,5 @@
 """The settings of the deployment, read from the environment on first use."""
 
-import json
 import os
 from dataclasses import dataclass
 from functools import cache
@@ -26,22 +25,3 @@ def settings() -> Settings:
         metrics_namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE") or "Once",
         stack=os.environ.get("ONCE_STACK") or None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a function of the direct lane finds records, large requests and answers: Once's stack."""
-
-    table: str
-    bucket: str
-    retention_days: int
-
-
-def place() -> Place:
-    """Of this process: from ONCE_TABLE, ONCE_BUCKET and ONCE_RETENTION_DAYS, or the SSM parameter ONCE_PARAMETER."""
-    if table := os.environ.get("ONCE_TABLE"):
-        return Place(table, os.environ["ONCE_BUCKET"], int(os.environ["ONCE_RETENTION_DAYS"]))
-    from aws_lambda_powertools.utilities import parameters
-
-    told = json.loads(parameters.get_parameter(os.environ["ONCE_PARAMETER"], max_age=3600))
-    return Place(told["table"], told["bucket"], told["retentionDays"])

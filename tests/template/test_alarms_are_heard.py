@@ -40,6 +40,7 @@ GIVEN: tuple[dict[str, str], ...] = (
     {"EncryptionKeyArn": KEY},
     {"AlarmEmail": "oncall@example.com"},
     {"Operations": "refund=my-refund:live"},
+    {"DirectLaneName": "shop-prod"},
     {"HttpCorsOrigin": "*"},
     {"HttpUserPoolArn": "arn:aws:cognito-idp:us-east-1:123456789012:userpool/some"},
 )

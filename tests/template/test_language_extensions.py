@@ -37,6 +37,7 @@ print(json.dumps(seen))
 OTHERS = {
     "Operations": "charge=shop-Charge-1A2B:live,refund=arn:aws:lambda:us-east-1:123456789012:function:refund",
     "PayloadOnlyOperations": "charge,refund",
+    "DirectLaneName": "shop",
     "FullLaneOperations": "refund",
     "Stage": "prod",
     "Lane": "fast",
