@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from oncekit.local import LocalCloud
 from oncekit.promises import checker
 from oncekit.promises.journal import Actor, Journal
+from oncekit.promises.openings import unseen_starts
 
 DECEIVED = ("started", "taken over")
 """The state machine is told what is not so, or somebody redrives what was replaced: business logic may then be started
@@ -26,6 +27,7 @@ def invariants_hold(cloud: LocalCloud, tolerated: Collection[str] = ()) -> Itera
         cloud.settle()  # an execution that nobody waited for would write after the journal, and end before its judge
     for invocation in cloud.invocations():
         journal.started(invocation.event)
+    journal.starts += unseen_starts(journal.writes)
     found = checker.faults(journal, at_rest=False)
     found = [fault for fault in found if not any(word in fault.what for word in tolerated)]
     assert not found, "\n".join(map(str, found))

@@ -4,5 +4,5 @@ checker.py    all rules together; those that need executions, starts and answers
 evidence.py   all that the rules look at, and where it comes from
 journal.py    takes down each write and each start; what a broken promise is
 writes.py     rules of records and single writes; openings.py of new lives; reasons.py of what business logic decided
-owners.py     who owns a lock, in either lane
+owners.py     who owns a lock, in each lane
 """

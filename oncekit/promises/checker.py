@@ -14,17 +14,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.local import Execution
+from oncekit.local.lanes import is_direct
 from oncekit.local.quotas import MOST_INLINE_BYTES
 from oncekit.promises.evidence import Evidence, evidence_of
 from oncekit.promises.journal import Fault, Item, Journal, Start, Write, unseen_faults
 from oncekit.promises.openings import began_at, is_forgotten, is_new_lock, opening_faults, openings, request_of
-from oncekit.promises.owners import execution_of_owner, handed_over, handed_over_by, is_fast
+from oncekit.promises.owners import execution_of_owner, handed_over, handed_over_by, is_full
 from oncekit.promises.reasons import DECISIONS, DIED, Ended, ends_of, quarantine_faults
 from oncekit.promises.writes import write_faults
 
 REFUSALS = ("InvalidRequest", "PayloadMismatch")
 UNAVAILABLE = "Unavailable"
-"""In the fast lane only: the full one never refuses for a cause that passes."""
+"""Not in the full lane, which never refuses for a cause that passes."""
 
 
 # ---- starts of business logic ----
@@ -167,7 +168,7 @@ def end_faults(evidence: Evidence) -> Iterator[Fault]:
             continue  # of a lock that it had, its record tells
         if handed_over_by(execution.arn) in begun:
             continue  # that one has the request, and is looked at itself
-        if execution.error in REFUSALS or (execution.error == UNAVAILABLE and is_fast(execution.arn)):
+        if execution.error in REFUSALS or (execution.error == UNAVAILABLE and not is_full(execution.arn)):
             refused = kept.get(execution.arn, {})
             is_there = "inputOmitted" in refused or refused.get("input") == execution.input
             is_deleted = id_of(execution.input) in forgotten
@@ -182,6 +183,14 @@ def _is_ended_by_others(execution: Execution) -> bool:
     service, _, _ = str(execution.error).partition(".")
     is_unreadable = service == "States" and execution.states == ("ReceiveRequest",)
     return execution.status in DIED or is_unreadable
+
+
+def refusal_faults(executions: Sequence[Execution], starts: Sequence[Start]) -> Iterator[Fault]:
+    """P5: a request of the direct lane is its sender's until business logic begins, and Once's from then on."""
+    begun = {execution_of_owner(start.owner) for start in starts}
+    for execution in executions:
+        if is_direct(execution.arn) and execution.status == "FAILED" and execution.arn in begun:
+            yield Fault("P5", "broken", f"{execution.arn} raised {execution.error} after business logic had begun")
 
 
 def id_of(given: Any) -> str:
@@ -209,6 +218,7 @@ def faults_in(evidence: Evidence, *, at_rest: bool = True) -> list[Fault]:
     found += answer_faults(executions, writes)
     found += kept_faults(evidence)
     found += quarantine_faults(writes, ended)
+    found += refusal_faults(executions, starts)
     for record in evidence.records.values():
         found += record_faults(evidence, record)
     if at_rest:

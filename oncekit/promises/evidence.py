@@ -19,9 +19,9 @@ class Evidence:
     writes: Sequence[Write]
     starts: Sequence[Start]
     executions: Sequence[Execution]
-    """Each with its request as its input."""
+    """Each with its request as its input; invocations in the direct lane are among them: see `Journal.invoked`."""
     by_http: Collection[str]
-    """ARNs of the executions whose senders hear by HTTP what came of them."""
+    """ARNs of the executions whose senders hear by HTTP what came of them, as those in the direct lane always do."""
     records: Mapping[str, Item]
     """Those that are left, by id."""
     rejected: Sequence[Mapping[str, Any]]
@@ -38,8 +38,8 @@ def evidence_of(journal: Journal) -> Evidence:
     return Evidence(
         journal.writes,
         journal.starts,
-        [replace(each, input=received(each.input)) for each in executions],
-        by_http(executions),
+        [*(replace(each, input=received(each.input)) for each in executions), *journal.invoked],
+        {*by_http(executions), *(each.arn for each in journal.invoked)},
         all_records(cloud),
         cloud.rejected(),
         lambda ref: _object(cloud, ref),

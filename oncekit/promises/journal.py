@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer
 
-from oncekit.local import LocalCloud
+from oncekit.local import Execution, LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 from oncekit.local.engine.service_calls import Call
+from oncekit.local.lanes import DIRECT, is_direct
 from oncekit.local.own_services import Answer, Proceed, Request, Service
 from oncekit.promises import owners
 
@@ -29,15 +30,22 @@ READS = re.compile("(Batch|Transact)?Get|Query|Scan|Describe|List")
 
 @dataclass(frozen=True)
 class Actor:
-    """Who makes a call: an execution in a state, a function that an execution started, an operator, work elsewhere."""
+    """Who makes a call: an execution in a state, business logic, an operator, work elsewhere.
+
+    Or a function of the direct lane, which has no states: see `is_in`.
+    """
 
     kind: str
-    """`execution`, `function`, `operator` or `ticket`."""
+    """`execution`, `function`, `operator`, `ticket` or `direct`."""
     owner: str = ""
     """ARN of the execution; in the fast lane with the nonce of its run. Of work elsewhere its ticket."""
     state: str = ""
     fence: int = 0
-    """Of the function."""
+    """Of business logic."""
+
+    def is_in(self, state: str) -> bool:
+        """Whether it may write what an execution writes in this state alone."""
+        return self.kind == DIRECT or self.state == state
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,11 @@ class Journal:
     cloud: LocalCloud
     writes: list[Write] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
+    invoked: list[Execution] = field(default_factory=list)
+    """Invocations in the direct lane, of which whoever invokes may tell, each in the shape of an execution.
+
+    Its input is the request; its output, what `once` returned; its error, what it raised, or why there is no result.
+    """
     before: Mapping[str, Item] = field(default_factory=dict)
     """The records that were there when it was opened or emptied, by id."""
     _acting: threading.local = field(default_factory=threading.local)
@@ -87,6 +100,7 @@ class Journal:
     def clear(self) -> None:
         self.writes.clear()
         self.starts.clear()
+        self.invoked.clear()
         self.before = all_records(self.cloud)
 
     def started(self, event: Mapping[str, Any]) -> None:
@@ -119,7 +133,7 @@ class Journal:
         def taken_down(request: Request, proceed: Proceed) -> Answer:
             if READS.match(request.target):
                 return dynamodb(request, proceed)
-            with DYNAMODB_LOCK:
+            with DYNAMODB_LOCK, self._in_direct_lane(_me(request.asked.parameters)):
                 name = self.cloud.once.outputs["TableName"]
                 written = request.asked.parameters.get("Key") or request.asked.parameters.get("Item")
                 before = _items(_table(name), written)
@@ -130,6 +144,12 @@ class Journal:
                     self._compare(before, _items(_table(name), written))
 
         return taken_down
+
+    def _in_direct_lane(self, me: str) -> AbstractContextManager[None]:
+        """A function that names itself so writes as the owner of a lock; what its business logic writes has no name."""
+        actor = getattr(self._acting, "actor", None)
+        is_its_own = is_direct(me) and (actor is None or actor.kind == "function")
+        return self.acting(Actor(DIRECT, me)) if is_its_own else nullcontext()
 
     def _compare(self, before: Mapping[str, Item], after: Mapping[str, Item]) -> None:
         actor = getattr(self._acting, "actor", None)
@@ -155,8 +175,13 @@ def unseen_faults(journal: Journal, records: Mapping[str, Item]) -> Iterator[Fau
 
 def _caller(call: Call) -> str:
     """The ARN of the execution, with the nonce of its run where the call names it."""
-    me = str(call.parameters.get("ExpressionAttributeValues", {}).get(":me", {}).get("S", ""))
+    me = _me(call.parameters)
     return me if me.startswith(f"{call.execution_arn}:") else call.execution_arn
+
+
+def _me(parameters: Mapping[str, Any]) -> str:
+    """As who a call changes an item, if it says so."""
+    return str(parameters.get("ExpressionAttributeValues", {}).get(":me", {}).get("S", ""))
 
 
 def _items(table: Any, written: Mapping[str, Any] | None) -> dict[str, Item]:

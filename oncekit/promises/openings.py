@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.local import Execution
+from oncekit.local.lanes import DIRECT
 from oncekit.local.picked_request import picked
-from oncekit.promises.journal import Fault, Item, Write
+from oncekit.promises.journal import Fault, Item, Start, Write
 from oncekit.promises.owners import RECOVERY, execution_of_owner, handed_over, name_of
 
 OPEN = ("IN_PROGRESS", "QUARANTINED")
@@ -32,7 +33,7 @@ def is_tried_again(write: Write) -> bool:
     assert new is not None, "whoever asks has seen that there is a record"
     if old is None or actor is None or (old["status"], new["status"]) != ("FAILED", "IN_PROGRESS"):
         return False
-    by_its_owner = (actor.state, actor.owner) == ("AcquireLock", new["owner"])
+    by_its_owner = actor.is_in("AcquireLock") and actor.owner == new["owner"]
     return by_its_owner and not is_expired(old, write.at)
 
 
@@ -46,6 +47,20 @@ def is_forgotten(write: Write) -> bool:
     by_operator = actor is not None and actor.kind == "operator"
     said = str(new.get("error", {}).get("message"))
     return by_operator and said.startswith("what was kept of its request was removed")
+
+
+def unseen_starts(writes: Sequence[Write]) -> Iterator[Start]:
+    """Those of the direct lane, where functions have processes of their own and no event tells of business logic.
+
+    Each lock is one, unless its owner gave it back with the attempt. An owner that died in between began nothing, but
+    that nobody knows, and who decides what is done then must take it for a start.
+    """
+    taken_back = {each.new["owner"] for each in writes if each.new and not each.new["attempts"]}
+    for write in writes:
+        if is_new_lock(write) and write.actor is not None and write.actor.kind == DIRECT:
+            assert write.new is not None
+            if write.new["owner"] not in taken_back:
+                yield Start(write.id, write.new["owner"], int(write.new["fence"]))
 
 
 def openings(writes: Sequence[Write]) -> dict[str, list[int]]:
@@ -69,7 +84,7 @@ def opening_faults(writes: Sequence[Write], executions: Sequence[Execution]) -> 
     """P2: recovery takes no free lock, nobody takes one anew, and a failure is tried again for who asks, once."""
     by_arn = {execution.arn: execution for execution in executions}
     for write in writes:
-        if not is_new_lock(write) or write.actor is None or write.actor.kind != "execution":
+        if not is_new_lock(write) or write.actor is None or write.actor.kind not in ("execution", DIRECT):
             continue
         name, asking = name_of(write.actor.owner), by_arn.get(execution_of_owner(write.actor.owner))
         if RECOVERY.fullmatch(name):
@@ -77,6 +92,8 @@ def opening_faults(writes: Sequence[Write], executions: Sequence[Execution]) -> 
         if not is_tried_again(write):
             continue
         assert write.old is not None
+        if asking is None and write.actor.kind == DIRECT:
+            continue  # nobody tells what it was asked for
         if asking is None or request_of(asking.input).get("onFailed") != "retry":
             yield Fault("P2", "twice", f"{write.id}: a failure was tried again for {name}, which did not ask for it")
         elif _seconds(write.old["finishedAt"]) >= came_at(asking):

@@ -1,7 +1,9 @@
-"""Owners in both lanes: which run of which execution an owner is.
+"""Owners in all lanes: which run of which execution an owner is, or which call in which invocation of a function.
 
 In the full lane an owner is an execution's ARN. In the fast lane it is that and a nonce, because an Express execution
-can run twice: each run is an owner by itself. An operator's lock has an owner that no execution is; so has what has
+can run twice: each run is an owner by itself. In the direct lane it is an invocation and a nonce, because a function
+can ask for several requests: `direct:<function>:<request id>:<nonce>`. Nobody can be asked whether it lives: it is
+over when its lease is. An operator's lock has an owner that no execution is; so has what has
 ended by a ticket.
 """
 
@@ -13,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oncekit.local import LocalCloud
+from oncekit.local.lanes import is_direct
 
 RECOVERY = re.compile(r"recover-[0-9a-f]{32}-[0-9]+-[0-9]+")
 """Names that the sweep gives: such an execution takes over the lock that is there, and asks for nothing itself."""
@@ -27,18 +30,22 @@ def is_fast(owner: str) -> bool:
     return owner.split(":")[5:6] == ["express"]
 
 
+def is_full(owner: str) -> bool:
+    return not is_fast(owner) and not is_direct(owner)
+
+
 def has_nonce(owner: str) -> bool:
     return owner.count(":") == _COLONS + 1
 
 
 def execution_of_owner(owner: str) -> str:
-    """The ARN of its execution."""
-    return owner.rpartition(":")[0] if has_nonce(owner) else owner
+    """The ARN of its execution; in the direct lane, the invocation that stands for it."""
+    return owner.rpartition(":")[0] if has_nonce(owner) or is_direct(owner) else owner
 
 
 def name_of(owner: str) -> str:
-    """Of its execution."""
-    return owner.split(":")[7]
+    """Of its execution, or its invocation."""
+    return execution_of_owner(owner) if is_direct(owner) else owner.split(":")[7]
 
 
 def handed_over_by(arn: str) -> str:

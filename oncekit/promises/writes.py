@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from once.step import CLOSINGS
 
+from oncekit.local.lanes import DIRECT, Invoked, is_direct
 from oncekit.promises.journal import Actor, Fault, Item, Write
 from oncekit.promises.openings import OPEN, is_expired, is_forgotten, is_new_lock, is_tried_again
 from oncekit.promises.owners import TICKET, has_nonce, is_fast
@@ -50,6 +51,8 @@ def shape_faults(record: Item) -> Iterator[Fault]:
             yield fault("a ticket that works")
     if is_fast(record["owner"]) and not has_nonce(record["owner"]):
         yield fault("an owner in the fast lane that two runs could be")
+    if is_direct(record["owner"]) and Invoked.of(record["owner"]) is None:
+        yield fault("an owner in the direct lane that two calls could be")
     if "openShard" in record and record["openShard"] != f"{record['status']}#{hashed[0]}":
         yield fault("another shard")
     if record["status"] == "COMPLETED" and ("result" in record) == ("resultRef" in record):
@@ -84,7 +87,7 @@ def write_faults(write: Write) -> Iterator[Fault]:
         yield Fault("P2", "twice", f"{write.id}: a new attempt may be started again, says {write.actor}")
     if new["fence"] != old["fence"] and "pendingSince" in new:
         yield Fault("P1", "twice", f"{write.id}: pending, though {new['owner']} has begun: nobody would wait for it")
-    began = is_new_lock(write) and write.actor is not None and write.actor.state == "AcquireLock"
+    began = is_new_lock(write) and write.actor is not None and write.actor.is_in("AcquireLock")
     if new["acquiredAt"] != old["acquiredAt"] and not began:
         yield Fault("P5", "broken", f"{write.id}: its tickets are void, by {write.actor}")
 
@@ -137,11 +140,11 @@ def _may_be_replaced(write: Write, old: Item) -> bool:
 
 
 def _is_by_ticket(write: Write, new: Item, changed: set[str]) -> bool:
-    """Work elsewhere ends an operation, or says that it goes on. Who calls may be anybody but an execution."""
+    """Work elsewhere ends an operation, or says that it goes on. Who calls may be anybody but a lock's owner."""
     if write.actor is not None and write.actor.kind == "ticket":
         return True
-    is_execution = write.actor is not None and write.actor.kind == "execution"
-    return not is_execution and (bool(TICKET.fullmatch(new["owner"])) or changed == {"leaseExpiresAt"})
+    is_owner = write.actor is not None and write.actor.kind in ("execution", DIRECT)
+    return not is_owner and (bool(TICKET.fullmatch(new["owner"])) or changed == {"leaseExpiresAt"})
 
 
 def _faults_of_ticket(write: Write, old: Item, new: Item, changed: set[str]) -> Iterator[Fault]:
@@ -168,12 +171,17 @@ def _faults_of_actor(write: Write, actor: Actor, old: Item, new: Item, changed: 
         if not mine or changed - {"steps"}:
             yield Fault("P4", "broken", f"{write.id}: a function without the lock changed {sorted(changed)}")
         return
-    if "pendingSince" in changed & set(new) and (actor.owner, actor.state) != (old["owner"], "KeepOpen"):
+    is_owner = actor.owner == old["owner"]
+    if "pendingSince" in changed & set(new) and not (is_owner and actor.is_in("KeepOpen")):
         yield Fault("P4", "broken", f"{write.id}: {actor} says for its owner that it is pending")
     is_released = "leaseExpiresAt" in changed and new.get("leaseExpiresAt") == 0
-    if is_released and (actor.owner, actor.state) != (old["owner"], "ReleaseLock"):
+    if is_released and not (is_owner and actor.is_in("ReleaseLock")):
         yield Fault("P2", "twice", f"{write.id}: {actor} says for its owner that it may be started again")
-    if actor.owner == old["owner"]:
+    if actor.kind == DIRECT:
+        if not is_owner or new["fence"] != old["fence"]:
+            yield Fault("P4", "broken", f"{write.id}: {actor.owner} has one attempt, and changed {sorted(changed)}")
+        return
+    if is_owner:
         return
     if is_fast(actor.owner):
         yield Fault("P4", "broken", f"{write.id}: {actor.owner} changed the lock of another from the fast lane")

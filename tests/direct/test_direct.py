@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from invariants import invariants_hold
 
 from oncekit.local import LocalCloud
 from oncekit.local.items import plain_item
@@ -18,6 +19,13 @@ Invoke = Callable[..., Any]
 Recover = Callable[[], None]
 FUNCTION = Path(__file__).parents[1] / "functions/direct"
 A_LEASE = 400
+
+
+@pytest.fixture(autouse=True)
+def invariants(cloud: LocalCloud) -> Iterator[None]:
+    """The promises, held against every write and against what is left."""
+    with invariants_hold(cloud):
+        yield
 
 
 @pytest.fixture

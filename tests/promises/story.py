@@ -38,6 +38,8 @@ def fast(name: str) -> str:
 FIRST, SECOND, FAST = full("first"), full("second"), f"{fast('first')}:nonce"
 RUN_AGAIN = f"{fast('first')}:other"
 """The same execution, which AWS has run once more."""
+DIRECT, NEXT_CALL = "direct:pay:request:nonce", "direct:pay:request:other"
+"""An invocation of a function, which has asked twice."""
 TICKET = f"ticket:{'a' * 32}"
 """The owner of what a ticket has ended."""
 OF_THIS_TRY = f"then f {ID}"
@@ -129,6 +131,11 @@ def by_nobody(old: Item | None, new: Item | None, **more: Any) -> Write:
 
 def by_operator(old: Item | None, new: Item | None) -> Write:
     return replace(change(old, new), actor=Actor("operator"))
+
+
+def by_direct(old: Item | None, new: Item | None, by: str = DIRECT, **more: Any) -> Write:
+    """A change by a function of the direct lane."""
+    return change(old, new, by, kind="direct", **more)
 
 
 def by_ticket(old: Item | None, new: Item | None, ticket: str = OF_THIS_TRY) -> Write:

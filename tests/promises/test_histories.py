@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from promises.story import (
+    DIRECT,
     FAST,
     FIRST,
     FOLDER,
     ID,
     LATER,
+    NEXT_CALL,
     OTHER,
     REQUEST,
     RUN_AGAIN,
@@ -22,6 +24,7 @@ from promises.story import (
     Item,
     Rule,
     answered,
+    by_direct,
     by_nobody,
     by_operator,
     by_ticket,
@@ -42,7 +45,8 @@ from promises.story import (
 
 from oncekit.promises.checker import id_of
 from oncekit.promises.evidence import by_http
-from oncekit.promises.openings import request_of
+from oncekit.promises.journal import Start
+from oncekit.promises.openings import request_of, unseen_starts
 from oncekit.promises.owners import handed_over_by
 
 Story = list[Happened]
@@ -55,6 +59,7 @@ LARGE = ref("results/one")
 FIRST_COME, RECOVERS = f"first-{handed_over_by(fast('first'))}-0000001000000", f"recover-{'a' * 32}-1-3"
 HANDED_OVER = full(FIRST_COME)
 REFUSED_THERE = full(f"refused-{handed_over_by(fast('first'))}")
+INVOCATION = DIRECT.removesuffix(":nonce")
 TOOK_PART = ("TakeNextFence", "ExecuteBusinessLogic")
 
 
@@ -152,6 +157,11 @@ def comes_after_forgetting(record: Item) -> Story:
         change(taken, done(fence=3)),
         ran(),
     ]
+
+
+def raised(*what: Happened, by: str = DIRECT, error: str = "Unavailable") -> Story:
+    """In the direct lane, whose sender knows; it is sent again by somebody else."""
+    return [*what, {"executionArn": INVOCATION, "byHttp": ""}, refused(by, error), *done_by(SECOND)]
 
 
 STARTS = {
@@ -466,7 +476,45 @@ ENDS = {
         "P5 lost: has not kept its request", keeps(large(lock(), f"{FOLDER}/other")), keeps(large(lock()))
     ),
 }
-RULES = {**STARTS, **ANSWERS, **REASONS, **ENDS}
+IN_DIRECT_LANE = {
+    "a duplicate of a function's request gets its answer": Rule(
+        "P6 broken: the answer to another payload",
+        [change(lock(DIRECT), done(DIRECT)), ran(DIRECT, given=OTHER), answered("third", result="1")],
+        [change(lock(DIRECT), done(DIRECT)), ran(DIRECT), answered("third", result="1")],
+    ),
+    "a function gets the answer that is kept": Rule(
+        "P3 broken: got 2",
+        done_by(FIRST, ran(DIRECT, output={"id": ID, "disposition": "REPLAYED", "result": "2"})),
+        done_by(FIRST, ran(DIRECT, output={"id": ID, "disposition": "REPLAYED", "result": "1"})),
+    ),
+    "a function keeps its request": Rule(
+        "P5 lost: has not kept its request",
+        [by_direct(None, lock(DIRECT)), by_direct(lock(DIRECT), done(DIRECT)), ran(DIRECT, given=OTHER)],
+        [by_direct(None, lock(DIRECT)), by_direct(lock(DIRECT), done(DIRECT)), ran(DIRECT)],
+    ),
+    "what a function was told there is is there": Rule(LOST, [ran(DIRECT)], done_by(FIRST, ran(DIRECT))),
+    "who was refused in the direct lane sends it again": Rule(LOST, raised()[1:], raised()),
+    "what may pass is told in the direct lane, too": Rule(
+        LOST, [refused(error="Unavailable"), kept(SECOND)], [refused(DIRECT, error="Unavailable"), kept(INVOCATION)]
+    ),
+    "once business logic has begun, a function raises nothing": Rule(
+        "P5 broken: raised Unavailable after business logic had begun",
+        raised(start(owner=DIRECT)),
+        raised(start(owner=FIRST), start(2, SECOND)),
+    ),
+    "that business logic has begun elsewhere is nothing to a function": Rule(
+        "P5 broken: raised PayloadMismatch after business logic had begun",
+        raised(start(owner=NEXT_CALL), error="PayloadMismatch"),
+        [start(owner=DIRECT), *done_by(DIRECT)],
+    ),
+    "an execution may fail after business logic has begun": Rule(
+        "P5 broken: raised LockLost after business logic had begun",
+        raised(start(owner=DIRECT), error="LockLost"),
+        [start(), *done_by(SECOND), ran(status="FAILED", error="LockLost")],
+    ),
+}
+
+RULES = {**STARTS, **ANSWERS, **REASONS, **ENDS, **IN_DIRECT_LANE}
 
 
 @pytest.mark.parametrize("sentence", RULES)
@@ -486,3 +534,17 @@ def test_a_request_that_a_trigger_passed_on_is_the_one_that_is_picked() -> None:
         for given in ({"event": came, "once": once}, [{"body": came, "once": once}]):
             assert id_of(given) == "default#charge-payment#7"
             assert (request_of(given)["payload"], request_of(given)["onCrash"]) == ({"amount": 1}, "quarantine")
+
+
+def test_a_lock_in_the_direct_lane_is_a_start_unless_it_was_given_back() -> None:
+    taken, third = lock(NEXT_CALL, 2, attempts=1), "direct:pay:request:third"
+    happened = [
+        by_direct(None, lock(DIRECT)),
+        by_direct(failed(), taken, NEXT_CALL),
+        by_direct(taken, {**taken, "leaseExpiresAt": 0, "attempts": 0}, NEXT_CALL),
+        by_direct(lock(third, 3), done(third, 3), third),
+        change(None, lock()),
+        by_nobody(None, lock()),
+        change(lock(), None, kind="operator"),
+    ]
+    assert [*unseen_starts(happened)] == [Start(ID, DIRECT, 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from types import SimpleNamespace
@@ -14,7 +15,23 @@ from moto import mock_aws
 from moto.backends import get_backend
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.responses import DynamoHandler
-from promises.story import FAST, FIRST, ID, NOW, REQUEST, RUN_AGAIN, SECOND, change, done, fast, full, lock
+from promises.story import (
+    DIRECT,
+    FAST,
+    FIRST,
+    ID,
+    NOW,
+    REQUEST,
+    RUN_AGAIN,
+    SECOND,
+    TICKET,
+    change,
+    done,
+    fast,
+    full,
+    lock,
+    ran,
+)
 
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.engine.service_calls import Call
@@ -214,6 +231,28 @@ def test_a_write_is_of_the_run_of_the_execution_that_makes_it(
     assert [each.actor for each in journal.writes] == [Actor("execution", owner, "Finalize"), Actor("operator")]
 
 
+@pytest.mark.parametrize(
+    ("actor", "me", "seen"),
+    [
+        (None, DIRECT, Actor("direct", DIRECT)),
+        (Actor("function", DIRECT), DIRECT, Actor("direct", DIRECT)),
+        (Actor("function", DIRECT), TICKET, Actor("function", DIRECT)),
+        (None, FIRST, None),
+        (Actor("operator"), DIRECT, Actor("operator")),
+        (Actor("execution", FIRST), DIRECT, Actor("execution", FIRST)),
+    ],
+)
+def test_a_function_that_owns_a_lock_says_so(
+    journal: Journal, dynamodb: Any, actor: Actor | None, me: str, seen: Actor | None
+) -> None:
+    values = {**SETS["ExpressionAttributeValues"], ":me": {"S": me}}  # type: ignore[dict-item]
+    sets = {**SETS, "UpdateExpression": "SET #s = :s, x = :me", "ExpressionAttributeValues": values}
+    with journal.open(), journal.acting(actor) if actor else nullcontext():
+        dynamodb.update_item(**AT_OLD, **sets)
+        dynamodb.delete_item(**AT_OLD)
+    assert [each.actor for each in journal.writes] == [seen, actor]
+
+
 def test_a_write_says_how_the_owner_before_it_was(journal: Journal, dynamodb: Any) -> None:
     journal.cloud.runs(run_of(FIRST, "TIMED_OUT"))  # type: ignore[attr-defined]
     with journal.open():
@@ -306,8 +345,9 @@ def test_a_record_that_is_not_as_it_was_written_is_told(
 def test_what_was_there_when_it_was_opened_or_emptied_is_known(journal: Journal, dynamodb: Any) -> None:
     with journal.open():
         dynamodb.update_item(**AT_OLD, **SETS)
+        journal.invoked.append(ran(DIRECT))
         journal.clear()
-        assert not journal.writes and journal.before[OLD]["status"] == "FAILED"
+        assert not journal.writes and not journal.invoked and journal.before[OLD]["status"] == "FAILED"
         dynamodb.put_item(**PUT)
     assert [*unseen_faults(journal, all_records(journal.cloud))] == []
     assert sorted(journal.before) == [OLD] and [each.id for each in journal.writes] == [NEW]
@@ -326,10 +366,12 @@ def test_evidence_is_what_the_lanes_did_and_what_is_left(journal: Journal, dynam
     store = cloud.client("s3")
     store.create_bucket(Bucket=BUCKET)
     store.put_object(Bucket=BUCKET, Key="kept", Body=b"[1]")
+    journal.invoked.append(ran(DIRECT))
     seen = evidence_of(journal)
-    assert [each.arn for each in seen.executions] == [FIRST, SECOND, full("third"), fast("first")]
+    invocation = DIRECT.removesuffix(":nonce")
+    assert [each.arn for each in seen.executions] == [FIRST, SECOND, full("third"), fast("first"), invocation]
     assert [each.input for each in seen.executions][:1] == [REQUEST]
-    assert seen.executions[1].input["payload"] == {} and seen.by_http == {SECOND}
+    assert seen.executions[1].input["payload"] == {} and seen.by_http == {SECOND, invocation}
     assert [*seen.records] == [OLD] and seen.rejected == [{"executionArn": FIRST}]
     assert seen.object_of({"bucket": BUCKET, "key": "kept"}) == b"[1]"
     assert seen.object_of({"bucket": BUCKET, "key": "gone"}) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from promises.story import (
+    DIRECT,
     FAST,
     TICKET,
     Happened,
@@ -44,6 +45,7 @@ MAY_BE = {
     "a lock that was released before any attempt": lock(attempts=0, leaseExpiresAt=0),
     "a lock whose last attempt failed": lock(error=error("Error")),
     "a lock in the fast lane": lock(FAST),
+    "a lock in the direct lane": lock(DIRECT),
     "an answer": done(),
     "a large answer": done(resultRef=ONE),
     "an answer that just fits into the record": answer_of(MOST_INLINE_BYTES),
@@ -75,6 +77,7 @@ BROKEN = {
     "a lock has one request": ("P5 broken: not exactly one request", {**large(lock()), **lock()}),
     "a request is where requests are kept": ("P5 broken: a request where none is", large(lock(), "results/one")),
     "a run in the fast lane is an owner by itself": ("P5 broken: two runs", lock(fast("first"))),
+    "a call in the direct lane is an owner by itself": ("P5 broken: two calls", lock("direct:pay:request")),
     "a ticket owns what has ended": ("P5 broken: a ticket that works", lock(TICKET)),
     "what is completed waits for nothing": ("P5 broken: has ['pendingSince']", done(pendingSince="then")),
     "what failed waits for nothing": ("P5 broken: has ['pendingSince']", failed(pendingSince="then")),

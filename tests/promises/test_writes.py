@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from promises.story import (
     BEFORE,
+    DIRECT,
     FAST,
     FIRST,
     LATER,
+    NEXT_CALL,
     REQUEST,
     RUN_AGAIN,
     SECOND,
@@ -18,6 +20,7 @@ from promises.story import (
     TICKET,
     Happened,
     Rule,
+    by_direct,
     by_nobody,
     by_operator,
     by_ticket,
@@ -77,6 +80,11 @@ def opened_for(tenant: str) -> list[Happened]:
 def kept_open(by: str = FIRST, state: str = "KeepOpen") -> Write:
     """The first owner's operation goes on elsewhere."""
     return change(lock(), lock(pendingSince="then", leaseExpiresAt=2000), by, state)
+
+
+def again_in_direct_lane(given: Any = ASKING, at: str = SENT, by: str = DIRECT) -> list[Happened]:
+    """A failure that a function tries again; `ran` is its invocation."""
+    return [by_direct(failed(), lock(DIRECT, 2, attempts=1, acquiredAt="now"), by), ran(DIRECT, given=given, at=at)]
 
 
 def by_function(old: Any, new: Any, owner: str = FIRST, fence: int = 1) -> Write:
@@ -267,6 +275,15 @@ RULES = {
         tried_again(),
     ),
     "an answer is not tried again": Rule("P3 broken: after it was COMPLETED", tried_again(done()), tried_again()),
+    "the direct lane tries a failure again for who asks": Rule(
+        "P2 twice: did not ask", again_in_direct_lane(REQUEST), again_in_direct_lane()
+    ),
+    "what the direct lane was asked for need not be known": Rule(
+        "P2 twice: which had come before it", again_in_direct_lane(at=BEFORE), again_in_direct_lane()[:1]
+    ),
+    "the direct lane tries a failure again by who gets its lock": Rule(
+        "P3 broken: after it was FAILED", again_in_direct_lane(by=NEXT_CALL), again_in_direct_lane()
+    ),
     # P3
     "an answer is kept until it expires": Rule(
         "P3 broken: ['result'] changed after it was COMPLETED",
@@ -419,6 +436,51 @@ RULES = {
         "P4 broken: its lease not over",
         given_up(quarantined(FAST), lock(FAST, leaseExpiresAt=1000)),
         given_up(quarantined(FAST), lock(FAST, leaseExpiresAt=999)),
+    ),
+    "the direct lane takes a free lock only": Rule(
+        "P4 broken: has one attempt",
+        by_direct(lock(), lock(DIRECT, 2)),
+        [by_direct(None, lock(DIRECT)), by_direct(done(expiresAt=999), lock(DIRECT, 2, acquiredAt="now"))],
+    ),
+    "the direct lane changes no other's lock": Rule(
+        "P4 broken: has one attempt",
+        by_direct(lock(NEXT_CALL), done(NEXT_CALL)),
+        [by_direct(lock(DIRECT), done(DIRECT)), by_direct(lock(DIRECT), failed(DIRECT))],
+    ),
+    "the direct lane gives its lock to nobody": Rule(
+        "P4 broken: has one attempt",
+        by_direct(lock(DIRECT), lock(NEXT_CALL, 2)),
+        by_direct(lock(DIRECT), quarantined(DIRECT)),
+    ),
+    "the direct lane has one attempt": Rule(
+        "P4 broken: has one attempt",
+        by_direct(lock(DIRECT), lock(DIRECT, 2)),
+        by_direct(lock(DIRECT), lock(DIRECT, leaseExpiresAt=0, attempts=0)),
+    ),
+    "the direct lane makes no lease longer without saying why": Rule(
+        "P4 broken: has one attempt",
+        by_direct(lock(), lock(leaseExpiresAt=2000)),
+        by_direct(lock(DIRECT), lock(DIRECT, leaseExpiresAt=2000, pendingSince="then")),
+    ),
+    "the direct lane says of no other's lock that it is pending": Rule(
+        "P4 broken: says for its owner that it is pending",
+        by_direct(lock(), lock(leaseExpiresAt=2000, pendingSince="then")),
+        by_direct(lock(DIRECT), lock(DIRECT, leaseExpiresAt=2000, pendingSince="then")),
+    ),
+    "the direct lane releases no other's lock": Rule(
+        "P2 twice: says for its owner",
+        by_direct(lock(), lock(leaseExpiresAt=0)),
+        by_direct(lock(DIRECT), lock(DIRECT, leaseExpiresAt=0)),
+    ),
+    "an owner in the direct lane is let alone until its lease is over": Rule(
+        "P1 twice: its lease not over",
+        taken(lock(DIRECT, leaseExpiresAt=1000), owner_is="DOES_NOT_EXIST"),
+        taken(lock(DIRECT, leaseExpiresAt=999), owner_is="DOES_NOT_EXIST"),
+    ),
+    "business logic in the direct lane notes nothing but steps": Rule(
+        "P4 broken: a function without the lock",
+        by_function(lock(DIRECT), done(DIRECT), DIRECT),
+        by_function(lock(DIRECT), lock(DIRECT, steps=STEPS), DIRECT),
     ),
     # P5
     "only an operator removes a record": Rule(
