@@ -48,11 +48,15 @@ class YamlFile:
         """Add lines at the end of the mapping or list at `keys`, indented as its members are; with `apart` after an
         empty line. They are one new member of a mapping, or one item of a list.
 
-        Raises Problem, with the lines, when it is not written in block style, line by line.
+        Into braces or brackets goes what is one line. Raises Problem, with the lines, for more, and for what is empty.
         """
         node = _node(yaml.compose(self.text, Loader=yaml.SafeLoader), keys)
-        if node is None or node.flow_style or not node.value:
+        if node is None or not node.value or (node.flow_style and len(lines) > 1):
             raise self._by_hand(keys, lines)
+        if node.flow_style:
+            end = node.end_mark.index - 1
+            self._change(f"{self.text[:end].rstrip(' ')}, {lines[0].removeprefix('- ')}{self.text[end:]}", keys, lines)
+            return
         indent = " " * node.start_mark.column
         written = self.text.splitlines(keepends=True)
         end = "\r\n" if written[0].endswith("\r\n") else "\n"
@@ -60,7 +64,9 @@ class YamlFile:
         if not written[place - 1].endswith("\n"):
             written[place - 1] += end
         new = [f"{indent}{line}{end}" if line else end for line in lines]
-        changed = "".join([*written[:place], *([end] if apart else []), *new, *written[place:]])
+        self._change("".join([*written[:place], *([end] if apart else []), *new, *written[place:]]), keys, lines)
+
+    def _change(self, changed: str, keys: Keys, lines: Sequence[str]) -> None:
         if not self._has_only_that_new(changed, keys):
             raise self._by_hand(keys, lines)
         self.text, self.value = changed, self._parsed(changed)

@@ -83,9 +83,23 @@ def test_ends_of_lines_stay_as_they_are(tmp_path: Path) -> None:
 )
 def test_what_is_not_written_line_by_line_is_left_alone_and_the_lines_are_named(tmp_path: Path, text: str) -> None:
     keys = ("Resources", "A") if "\n  A" in text else ("Resources",)
-    with pytest.raises(Problem, match="add there: New: 1"):
-        edited(tmp_path, text, *keys)
+    with pytest.raises(Problem, match="add there: New:; Of: 1"):
+        edited(tmp_path, text, *keys, lines=("New:", "  Of: 1"))
     assert (tmp_path / "template.yaml").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "line", "new"),
+    [
+        ("Resources: {A: {Type: X}}\n", ("Resources", "A"), "New: 1", "Resources: {A: {Type: X, New: 1}}\n"),
+        ("Resources: { A: { B: [a ] } }\n", ("Resources", "A", "B"), "- b", "Resources: { A: { B: [a, b] } }\n"),
+        ("Resources: {\n  A: 1\n}\n", ("Resources",), "New: 1", "Resources: {\n  A: 1\n, New: 1}\n"),
+    ],
+)
+def test_one_line_goes_into_braces_and_brackets(
+    tmp_path: Path, text: str, keys: tuple[str, ...], line: str, new: str
+) -> None:
+    assert edited(tmp_path, text, *keys, lines=(line,)) == new
 
 
 def test_lines_that_would_change_something_else_are_refused(tmp_path: Path) -> None:
