@@ -11,6 +11,7 @@ from oncekit.adoption import folder
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
+from oncekit.adoption.direct_lane import OTHER_LANGUAGE, lines_to_change
 from oncekit.adoption.library_layer import known, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
@@ -20,21 +21,24 @@ from oncekit.local.lambda_runtime.entry import has_library
 from oncekit.local.picked_request import LASTING
 
 QUEUE = "AWS::SQS::Queue"
+OWN_APIS = ("Api", "HttpApi")
+"""Among the events of a function of SAM."""
 AWS_KEY = "alias/aws/sqs"
 OPERATIONS = f"{folder.NAME}/{folder.OPERATIONS}"
 BUSINESS_TIMEOUT = 30
 """The default of Once's parameter BusinessTimeoutSeconds."""
 SHAPES = {
     RECORDS: """reads event["Records"], a list, and gets the payload of one request: let its Handler be one that takes \
-that""",
+that, or keep its trigger, with --direct""",
     BODY: """reads event["body"], and gets the payload, which is parsed already: read event itself""",
     DETAIL: """reads event["detail"], and gets the payload, which --payload '$' makes of the whole event: give that, \
 or read event itself""",
     STATUS_CODE: """returns a statusCode, and what is returned counts as success, also a 400: it is COMPLETED, and \
-each duplicate gets it. Raise PermanentError(..., status=400) for what fails for good, and let other errors go on""",
+each duplicate gets it. Behind an API of its own, keep that, with --direct; else raise PermanentError(..., status=400) \
+for what fails for good, and let other errors go on""",
     **{
-        each: f"""reads event["{each}"], which Once does not give it: it gets the payload alone. Let senders put into \
-the payload what it needs of that, and read it there; a function that needs its path or its caller keeps its own API"""
+        each: f"""reads event["{each}"], which Once does not give it: it gets the payload alone. With --direct it \
+keeps its event; else let senders put into the payload what it needs of that, and read it there"""
         for each in OF_HTTP
     },
 }
@@ -47,7 +51,8 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
     if function is not None:
         properties = template.function(function)
         code = Code.of(template, function)
-        yield from _of_shapes(function, code, wanted, template.path.parent)
+        if not wanted.direct:
+            yield from _of_shapes(function, code, wanted, template.path.parent)
         yield from _of_code(template, function, code)
         yield from _of_runtime(template, function)
         yield from (told for name, told in unlike(template) if name == function)
@@ -62,6 +67,8 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
                 f"{function} may take {timeout} seconds, and Once waits for {BUSINESS_TIMEOUT}: set "
                 f"BusinessTimeoutSeconds of Machine in {OPERATIONS}"
             )
+        if wanted.direct:
+            yield from lines_to_change(template, wanted.operation, function)
     if trigger is not None and (source := trigger.source) is not None:
         for name, event in _readers(template, source.logical_id):
             yield (
@@ -103,6 +110,8 @@ def _of_runtime(template: ApplicationTemplate, function: str) -> Iterator[str]:
             f"{function} {what}, and the local cloud runs functions in Python: deployed, it is started as any other, "
             "but `once run`, `once up` and its test cannot start it"
         )
+        if any(each.get("Type") in OWN_APIS for each in (properties.get("Events") or {}).values()):
+            yield f"{function} is behind an API of its own, and cannot take the lock there: {OTHER_LANGUAGE}"
     elif isinstance(handler, str) and "." not in handler:
         yield f"{function} has the Handler {handler}, which names no function, so it fails: write MODULE.FUNCTION"
 

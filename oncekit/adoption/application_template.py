@@ -8,12 +8,14 @@ from typing import Any
 
 from oncekit.adoption import folder
 from oncekit.adoption.texts import parts, text
-from oncekit.adoption.yaml_file import YamlFile
+from oncekit.adoption.yaml_file import Keys, YamlFile
 from oncekit.own_stack import ONCE
 from oncekit.problem import Problem
 
 LIBRARY = "OnceLibrary"
 ARCHITECTURE = "Architecture"
+USUAL = "x86_64"
+"""Of a function, and of a layer that SAM builds, that names no processor."""
 APPLICATION = "AWS::Serverless::Application"
 SAM = "AWS::Serverless-2016-10-31"
 EXTENSIONS = "AWS::LanguageExtensions"
@@ -68,8 +70,36 @@ class ApplicationTemplate(YamlFile):
             self.append((), ["Parameters:", *(f"  {line}" for line in lines)], apart=True)
         elif ARCHITECTURE not in parameters:  # one that is there is taken as it is
             self.append(("Parameters",), lines)
+        self._add_layer("python3.13", f"!Ref {ARCHITECTURE}")
+
+    def give_library(self, logical_id: str) -> None:
+        """A layer with the library for a function that has none, made for its Runtime and its processor."""
+        function = self.function(logical_id)
+        processors = function.get("Architectures") or [USUAL]
+        processor = processors[0] if isinstance(processors, list) else processors
+        self._add_layer(_written(function.get("Runtime", "python3.13")), _written(processor))
+        own = ("Resources", logical_id, "Properties")
+        if self.at(*own, "Layers") is None:
+            self.append(own, [f"Layers: [!Ref {LIBRARY}]"])
+        else:
+            self.append((*own, "Layers"), [f"- !Ref {LIBRARY}"])
+
+    def _add_layer(self, runtime: str, architecture: str) -> None:
         if LIBRARY not in self.resources:
-            self.append_resources(parts("library.yaml"))
+            self.append_resources(parts("library.yaml", runtime=runtime, architecture=architecture))
+
+    def give_variable(self, logical_id: str, name: str, value: str) -> None:
+        """A variable of the environment of a function, unless it has it."""
+        everywhere = self.at("Globals", "Function", "Environment", "Variables") or {}
+        place: Keys = ("Resources", logical_id, "Properties")
+        line, within = f"{name}: {value}", ["Environment", "Variables"]
+        if name in everywhere or self.at(*place, *within, name) is not None:
+            return
+        while within and self.at(*place, within[0]) is not None:
+            place = (*place, within.pop(0))
+        for each in reversed(within):
+            line = f"{each}: {{ {line} }}"
+        self.append(place, [line])
 
     def tell_once(self, name: str, value: str) -> None:
         """Give Once a parameter."""
@@ -113,6 +143,10 @@ class ApplicationTemplate(YamlFile):
             has = f"it has {', '.join(of_type)}" if of_type else "it has none"
             what = f"{logical_id} is a {self.resources[logical_id]['Type']}" if logical_id in self.resources else ""
             raise Problem(f"{option} {logical_id}: {what or f'{self.path} has no {kind} of this name'}; {has}")
+
+
+def _written(value: Any) -> str:
+    return f"!Ref {value['Ref']}" if isinstance(value, dict) and "Ref" in value else str(value)
 
 
 def find_template(root: Path, given: Path | None) -> Path | None:

@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from oncekit.adoption import folder
-from oncekit.adoption.application_template import FUNCTIONS, ApplicationTemplate
-
-USUAL = "x86_64"
-"""Of a function, and of a layer that SAM builds, that names none."""
+from oncekit.adoption.application_template import FUNCTIONS, USUAL, ApplicationTemplate
 
 
 def unlike(template: ApplicationTemplate) -> Iterator[tuple[str, str]]:
@@ -19,10 +16,10 @@ def unlike(template: ApplicationTemplate) -> Iterator[tuple[str, str]]:
     """
     for name, each in template.resources.items():
         if each.get("Type") in FUNCTIONS:
-            yield from ((name, told) for layer in _libraries(template, name) for told in _of(template, name, layer))
+            yield from ((name, told) for layer in libraries(template, name) for told in _of(template, name, layer))
 
 
-def _libraries(template: ApplicationTemplate, function: str) -> Iterator[str]:
+def libraries(template: ApplicationTemplate, function: str) -> Iterator[str]:
     """Its layers that are made of the folder of the library."""
     root = template.path.parent
     for layer in (each["Ref"] for each in template.layers(function) if isinstance(each, dict) and "Ref" in each):

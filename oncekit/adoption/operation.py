@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oncekit.adoption import folder
+from oncekit.adoption import direct_lane, folder
 from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
@@ -37,6 +37,8 @@ class Wanted:
     """Whether its function gets the payload alone as its event."""
     replace: bool = False
     """Whether it is there, and all but its function is written anew."""
+    direct: bool = False
+    """Whether its function takes the lock itself, and keeps its own event."""
 
     @property
     def lacks_payload(self) -> bool:
@@ -86,10 +88,15 @@ class Additions:
         self._check(wanted)
         if wanted.replace:
             self._replace(wanted)
-            return
-        if wanted.operation.name in self.operations.known():
+        elif wanted.operation.name in self.operations.known():
             self._renew(wanted)
-            return
+        else:
+            self._add(wanted)
+        if wanted.direct and wanted.function is not None:
+            direct_lane.equip(self.template, self.operations, wanted.operation, wanted.function)
+            self._add_direct_test(wanted, wanted.function)
+
+    def _add(self, wanted: Wanted) -> None:
         function = self._new_function(wanted) if wanted.function is None else self._known_function(wanted.function)
         self.operations.add_operation(wanted.operation, function, wanted.payload_only)
         if not wanted.payload_only:
@@ -129,6 +136,8 @@ class Additions:
             self.template.resource(option, source.logical_id, source.type)
         if wanted.function is not None:
             self.template.function(wanted.function)
+            if wanted.direct:
+                direct_lane.check(self.template, self.operations, wanted.operation, wanted.function)
 
     def _renew(self, wanted: Wanted) -> None:
         """Raises Problem where more, or something else, is asked for an operation that is there."""
@@ -136,7 +145,7 @@ class Additions:
         named = self.operations.known()[wanted.operation.name]
         if wanted.function is None or named != f"${{{wanted.function}Arn}}":
             raise Problem(there)
-        if wanted.trigger is not None or wanted.example is not None:
+        if wanted.trigger is not None or (wanted.example is not None and not wanted.direct):
             raise Problem(
                 f"{there}: give --replace to write it anew, or --function only, to bring it what its function needs now"
             )
@@ -183,7 +192,20 @@ class Additions:
         self.template.tell_once(name, value)
         self.operations.add_parameter(name, description)
 
+    def _add_direct_test(self, wanted: Wanted, function: str) -> None:
+        """One that sends the function's own event, and lets the owner die."""
+        imports, unless = "", ""
+        if wanted.lacks_payload:
+            imports, unless = "import pytest\n", text("test_skip_own_event.txt")
+        places = {**wanted.operation.places, "function": function, "imports": imports, "unless": unless}
+        event = f"events/{wanted.operation.name}-own-event.json"
+        if wanted.example is not None or not (self.root / event).exists():
+            self._file(event, _json({} if wanted.example is None else wanted.example), wanted)
+        self._file(f"tests/test_{wanted.operation.folder}_direct.py", text("test_direct.py.txt", **places), wanted)
+
     def _add_tests(self, wanted: Wanted) -> None:
+        if wanted.direct:
+            return
         operation, places = wanted.operation, wanted.operation.places
         imports = text("test_skip_imports.txt") if wanted.lacks_payload else ""
         unless = text("test_skip.txt") if wanted.lacks_payload else ""

@@ -55,6 +55,16 @@ class OperationsTemplate(YamlFile):
         if f"{operation.camel}EffectsPolicy" not in self.value["Resources"]:
             self.append_resources(parts("effects.yaml", **operation.places, role=role))
 
+    def allow_direct_lane(self, operation: Operation, role: str) -> None:
+        """Let a role, named by a parameter, take the lock of an operation itself; what steps need it has."""
+        if f"{operation.camel}DirectLanePolicy" not in self.value["Resources"]:
+            self.append_resources(parts("direct.yaml", **operation.places, role=role))
+
+    def payload_only(self) -> list[Any]:
+        """The operations whose functions get the payload alone."""
+        given = self.at(*_SETTINGS, PAYLOAD_ONLY)
+        return [each.strip() for each in given.split(",")] if isinstance(given, str) else self._list(PAYLOAD_ONLY)
+
     def give_payload(self, operation: Operation) -> None:
         """Its function gets the payload alone."""
         if operation.name not in self._list(PAYLOAD_ONLY):

@@ -169,6 +169,16 @@ def test_function_that_nobody_can_invoke_is_wrong(operator: Watched) -> None:
     assert advice == "`aws lambda delete-function-concurrency --function-name once_op-charge-payment`"
 
 
+def test_function_that_takes_the_lock_and_gets_the_payload_alone_is_wrong(operator: Watched) -> None:
+    operator.answers["GetFunctionConfiguration"] = lambda answer: answer["Environment"]["Variables"].update(
+        ONCE_PARAMETER="/once/shop/direct"
+    )
+    assert not found(operator)
+    with operator.cloud.deployed_with({"PayloadOnlyOperations": "told, place-order"}):
+        message, advice = found(operator)["wrong: functions, place-order"]
+    assert "takes the lock itself" in message and "out of the parameter PayloadOnlyOperations" in advice
+
+
 def test_function_that_is_not_there_is_wrong(operator: Watched) -> None:
     operator.refuse("GetFunctionConfiguration", GONE)
     message, advice = found(operator)["wrong: functions, charge-payment"]

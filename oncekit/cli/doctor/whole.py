@@ -17,6 +17,8 @@ WAYS_OUT = {
     "UPDATE_ROLLBACK_FAILED": "fix it, then `aws cloudformation continue-update-rollback --stack-name {}`",
 }
 """CloudFormation's user guide, "Understand stack status codes"; out of any other status a deployment leads."""
+DIRECT_LANE = {"ONCE_PARAMETER", "ONCE_TABLE"}
+"""Variables of a function that takes the lock itself."""
 RECOVERY, CACHE = "RecoveryStateMachineArn", "CacheResponseFunction"
 
 
@@ -99,6 +101,11 @@ def _function(patient: Patient, operation: str, named: Named | None) -> Iterator
         advice = f"deploy it (`AutoPublishAlias: {LIVE}` makes the alias), or correct the parameter Operations{again}"
         yield Finding("functions", "wrong", operation, f"{missing}: its requests are refused", advice)
         return
+    alone = map(str.strip, patient.stack.parameters.get("PayloadOnlyOperations", "").split(","))
+    if operation in alone and DIRECT_LANE & told.get("Environment", {}).get("Variables", {}).keys():
+        why = "its function takes the lock itself; recovery would send a bare payload and store what the handler says"
+        advice = "take it out of the parameter PayloadOnlyOperations, and deploy"
+        yield Finding("functions", "wrong", operation, why, advice)
     if told.get("State") == "Failed":
         why = told.get("StateReason", "its state is Failed")
         advice = "fix that, delete the function, and deploy it again: one that could not be made stays Failed"

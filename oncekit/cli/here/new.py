@@ -60,6 +60,10 @@ OnCrash = Annotated[
     Literal["retry", "quarantine"] | None,
     typer.Option("--on-crash", metavar="retry|quarantine", help="What its events ask for when the function crashes."),
 ]
+Direct = Annotated[
+    bool,
+    typer.Option("--direct", help="Let the function take the lock itself: it keeps its trigger and its event."),
+]
 Replace = Annotated[
     bool,
     typer.Option("--replace", help="Write an operation that is there anew: what starts it, its example, its test."),
@@ -77,6 +81,7 @@ def new(
     on_crash: OnCrash = None,
     example: Example = None,
     gets: Gets = None,
+    direct: Direct = False,
     replace: Replace = False,
     template: Template = None,
 ) -> int:
@@ -92,6 +97,8 @@ def new(
         raise Problem(
             f"--step is for a new function; the one of {'--replace' if replace else '--function'} has its own code"
         )
+    if direct:
+        _check_direct(function, replace, gets, {"--from-rule": from_rule, "--from-queue": from_queue})
     with clear_errors():
         from oncekit.adoption.application_template import find_template
         from oncekit.adoption.names import Operation
@@ -104,7 +111,7 @@ def new(
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
         function = additions.function_of(named, function) if replace else function
-        only = _payload_only(additions, function, gets)
+        only = _payload_only(additions, function, gets, direct)
         wanted = Wanted(
             named,
             function,
@@ -113,12 +120,14 @@ def new(
             example and read_json(example, "give an event, a message or a payload")[1],
             only,
             replace,
+            direct,
         )
         additions.add(wanted)
         written = additions.save()
         say(*written)
         _advise(additions, wanted)
-    tell(f"Try it: pytest tests/test_{named.folder}.py" if written else "Once has all that it needs; nothing to do.")
+    test = f"tests/test_{named.folder}{'_direct' if direct else ''}.py"
+    tell(f"Try it: pytest {test}" if written else "Once has all that it needs; nothing to do.")
     return 0
 
 
@@ -145,10 +154,19 @@ def _trigger(
     return kind(source, key, payload or kind.usual_payload, on_crash)
 
 
-def _payload_only(additions: Additions, function: str | None, gets: str | None) -> bool:
+def _check_direct(function: str | None, replace: bool, gets: str | None, triggers: Mapping[str, str | None]) -> None:
+    if function is None and not replace:
+        raise Problem("--direct is for a function that has a trigger of its own: give --function, too")
+    if gets == "payload":
+        raise Problem("--direct: recovery calls the function with the request, and its lock; leave --gets payload out")
+    if other := next((option for option, value in triggers.items() if value is not None), None):
+        raise Problem(f"--direct leaves the function its own trigger: leave {other} out")
+
+
+def _payload_only(additions: Additions, function: str | None, gets: str | None, direct: bool) -> bool:
     from oncekit.adoption.code import Code
 
-    if gets is not None or function is None:
+    if gets is not None or function is None or direct:
         return gets == "payload"
     return not Code.of(additions.template, function).knows_once
 
@@ -159,7 +177,13 @@ def _advise(additions: Additions, wanted: Wanted) -> None:
     for line in advice(additions.template, wanted):
         tell(line)
     if wanted.lacks_payload and additions.files:
+        what = (
+            f"an event as Lambda gives it to {wanted.function}"
+            if wanted.direct
+            else f"a payload that {wanted.function} takes"
+        )
+        file = f"events/{wanted.operation.name}{'-own-event' if wanted.direct else ''}.json"
         tell(
-            f"Write a payload that {wanted.function} takes into events/{wanted.operation.name}.json, where it is "
-            "empty: until then its test is skipped. Next time, --example FILE gives one."
+            f"Write {what} into {file}, where it is empty: until then its test is skipped. "
+            "Next time, --example FILE gives one."
         )

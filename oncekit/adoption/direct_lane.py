@@ -1,0 +1,60 @@
+"""The direct lane: what a function needs that keeps its trigger and its event, and takes the lock itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from oncekit.adoption.application_template import ApplicationTemplate
+from oncekit.adoption.code import Code, is_python
+from oncekit.adoption.library_layer import libraries
+from oncekit.adoption.names import Operation
+from oncekit.adoption.operations_template import PAYLOAD_ONLY, OperationsTemplate
+from oncekit.adoption.texts import text
+from oncekit.local.lambda_runtime.entry import has_library
+from oncekit.problem import Problem
+
+NAME = "DirectLaneName"
+"""The parameter of Once, and of once/operations.yaml, under whose value functions find it."""
+VARIABLE = "ONCE_PARAMETER"
+OTHER_LANGUAGE = """the library, which takes the lock, is Python. Let its callers send requests to Once's own API \
+(docs/http.md): what the function returns is their answer"""
+
+
+def check(template: ApplicationTemplate, operations: OperationsTemplate, operation: Operation, function: str) -> None:
+    """Raises Problem for a function that cannot take the lock itself."""
+    if not is_python(template, function):
+        raise Problem(f"--direct: {function} is not in Python, and {OTHER_LANGUAGE}")
+    if operation.name in operations.payload_only():
+        raise Problem(
+            f"--direct: {operation.name} is in {PAYLOAD_ONLY} of Machine in {operations.path}: recovery would send the "
+            f"bare payload, which nothing can tell from the function's own event; `once new {operation.name} "
+            f"--function {function} --gets request` takes it out"
+        )
+
+
+def equip(template: ApplicationTemplate, operations: OperationsTemplate, operation: Operation, function: str) -> None:
+    """Give it the library, the name of Once's place, and the permissions that steps do not need."""
+    template.tell_once(NAME, "!Ref AWS::StackName")
+    operations.add_parameter(NAME, "Name under which functions of the direct lane find Once.")
+    operations.set_once(NAME, f"!Ref {NAME}")
+    if (role := template.role_of(function)) is not None:
+        operations.allow_direct_lane(operation, role)
+    if not any(libraries(template, function)) and not has_library(Code.of(template, function).folder, []):
+        template.give_library(function)
+    template.give_variable(function, VARIABLE, '!Sub "/once/${AWS::StackName}/direct"')
+
+
+def lines_to_change(template: ApplicationTemplate, operation: Operation, function: str) -> Iterator[str]:
+    """What only somebody who knows the function can do."""
+    code = Code.of(template, function)
+    handler = str(template.function(function).get("Handler", "handler")).rpartition(".")
+    file = code.folder / f"{handler[0].replace('.', '/')}.py"
+    where = os.path.relpath(file, template.path.parent) if file.is_file() else Path(code.folder).name
+    yield f"Four lines of {where} are yours to change, the first before the others:"
+    yield from text("four_lines.txt", **operation.places, handler=handler[2]).splitlines()
+    yield (
+        "Deploy once before you change them: until the parameter is there, `once` raises, and senders send again. "
+        "docs/direct-lane.md has the lines for each trigger."
+    )
