@@ -54,6 +54,17 @@ def test_message_that_is_given_back_is_visible_at_once(stand: Stand) -> None:
     assert len(sqs.receive()) == 1
 
 
+@pytest.mark.aws(model="sqs", says="Messages that belong to the same message group are processed in a FIFO manner")
+def test_messages_of_a_group_that_were_received_together_come_again_in_their_order(stand: Stand) -> None:
+    stand.deploy(queue("Requests", "FifoQueue: true, ContentBasedDeduplication: true, VisibilityTimeout: 60"))
+    sqs = Sqs(stand, "Requests")
+    for body in "abc":
+        sqs.send(body, MessageGroupId="one")
+    for _ in range(2):
+        assert [each["Body"] for each in sqs.receive(MaxNumberOfMessages=10)] == ["a", "b", "c"]
+        stand.clock.advance(60)
+
+
 @pytest.mark.ours
 def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) -> None:
     stand.deploy(BOTH)

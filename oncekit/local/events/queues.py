@@ -1,7 +1,8 @@
 """Queues in the clock's time: visibility timeouts, delays, and the redrive policy, on moto's SQS.
 
 moto uses the wall clock, makes a message visible a millisecond too late, and lets a long poll wait for virtual time to
-pass; here such a poll waits in real time. The sequence numbers of a FIFO queue grow here; moto's are random. A message
+pass; here such a poll waits in real time. Messages of one group that were received together come again in their order,
+where moto begins with the last. The sequence numbers of a FIFO queue grow here; moto's are random. A message
 that was received as often as the redrive policy allows is moved to the dead-letter queue at the next receive, as on
 AWS.
 """
@@ -49,6 +50,8 @@ def changes(clock: Clock, changed: Callable[[Any], None]) -> list[Change]:
         end = time.monotonic() + wait_seconds_timeout
         while True:
             with _ONE_AT_A_TIME:
+                queue = self.get_queue(queue_name)
+                queue.pending_messages.difference_update(queue.messages)  # moto does so one by one, out of order
                 found = receive(self, queue_name, count, 0, *args, **kwargs)
             if found or time.monotonic() >= end:
                 return found
