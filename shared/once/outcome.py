@@ -37,7 +37,8 @@ class Refused(OnceError):
 
     def http(self) -> dict[str, Any]:
         """An answer for API Gateway, as `Outcome.http`."""
-        return _problem(self.name, self.reason, None)
+        # What AWS says of roles and tables is for the log.
+        return _problem(self.name, None if self.name == "Unavailable" else self.reason, None)
 
 
 @dataclass(frozen=True, slots=True)
