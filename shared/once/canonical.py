@@ -18,13 +18,15 @@ INLINE_BYTES: Final = 4096
 EXACT: Final = 2**53 - 1
 _DIGITS: Final = Context(prec=15, rounding=ROUND_HALF_UP)
 """Of two as near, the one that is farther from 0: ECMA-262, Number.prototype.toPrecision."""
+_JSONATA: Final = ("_jsonata_lambda", "_jsonata_function")
+"""Members by which JSONata knows a function."""
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
-def fault(operation: str, tenant: str, key: Any, payload: Any) -> str | None:
+def fault(operation: Any, tenant: Any, key: Any, payload: Any) -> str | None:
     """Why this is no request, in ReceiveRequest's words; None for one. Sizes and values are those of the payload."""
-    if not NAME.fullmatch(operation):
+    if not isinstance(operation, str) or not NAME.fullmatch(operation):
         return f"operation must be a string that matches ^{NAME.pattern}$"
     if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
         return f"tenant must be a string that matches ^{NAME.pattern}$ (leave it out for 'default')"
@@ -46,9 +48,11 @@ def _fault_of(payload: dict[str, Any], key: str) -> str | None:
     except (TypeError, ValueError, RecursionError):
         return "payload must be a JSON object"
     kinds = list(_values(payload))
+    if any(name in each for _, each in kinds if isinstance(each, dict) for name in _JSONATA):
+        return "a payload cannot have a member called _jsonata_lambda or _jsonata_function"
     if max(depth for depth, _ in kinds) > 10:
         return "the payload is nested deeper than 10 levels - send what is deeper as JSON text in a string"
-    if any(type(each) in (int, float) and not -EXACT <= each <= EXACT for _, each in kinds):
+    if any(_is_number(each) and not -EXACT <= each <= EXACT for _, each in kinds):
         return "the payload has a whole number beyond 9007199254740991, which may be rounded - send it as a string"
     text = text_of(payload)
     if size_of(text) > 180_000:
@@ -77,6 +81,10 @@ def _values(value: Any, depth: int = 0) -> Iterator[tuple[int, Any]]:
             yield from _values(each, depth + 1)
     else:
         yield depth, value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def size_of(text: str) -> int:
@@ -116,7 +124,7 @@ def text_of(value: Any) -> str:
         return "{" + ",".join(f"{text_of(name)}:{text_of(each)}" for name, each in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(text_of, value)) + "]"
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is_number(value):
         return _number(float(value))
     return json.dumps(value, ensure_ascii=False)
 
@@ -124,8 +132,8 @@ def text_of(value: Any) -> str:
 def kept(request: dict[str, Any]) -> str | None:
     """What the record keeps of a request; None for one that is kept in the bucket: it is large, or has many digits."""
     text = text_of(request)
-    numbers = (each for _, each in _values(request["payload"]) if type(each) in (int, float))
-    is_exact = all(float(_number(float(each))) == each for each in numbers)
+    numbers = (float(each) for _, each in _values(request["payload"]) if _is_number(each))
+    is_exact = all(float(_number(each)) == each for each in numbers)
     fits = size_of(text) + 4 * len(request["idempotencyKey"]) + 1200 <= INLINE_BYTES
     return text if fits and is_exact else None
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from once import canonical
 from one_state import State
+
+from oncekit.asl.errors import StateError
 
 States = Callable[..., State]
 
@@ -38,7 +41,7 @@ GIVEN = [
     *({**LEAST, "idempotencyKey": key} for key in KEYS),
     *({**LEAST, "payload": payload} for payload in PAYLOADS),
     *({**LEAST, "tenant": tenant} for tenant in ("", "Acme", "a" * 41, None, 1)),
-    {**LEAST, "operation": "Charge"},
+    *({**LEAST, "operation": operation} for operation in ("Charge", None, 1)),
 ]
 
 
@@ -52,3 +55,22 @@ def test_what_is_a_request_and_why_not_is_the_same_in_all_lanes(number: int, sta
         assert canonical.fingerprint(given["payload"]) == way.assigned["fingerprint"]
         text = canonical.kept(given)
         assert way.assigned["kept"] == ({"isLarge": True} if text is None else {"isLarge": False, "text": text})
+
+
+@pytest.mark.parametrize("payload", [{"_jsonata_lambda": True}, {"a": [{"_jsonata_function": True}]}], ids=str)
+def test_what_no_machine_can_evaluate_is_refused(payload: dict[str, Any], state: States) -> None:
+    """A recovery of it would die of it."""
+    with pytest.raises(StateError, match="QueryEvaluationError"):
+        state("ReceiveRequest").chooses({}, {**LEAST, "payload": payload})
+    assert "_jsonata_lambda or _jsonata_function" in (canonical.fault("charge", "acme", "k", payload) or "")
+
+
+class Cents(enum.IntEnum):
+    MANY = 2**53
+    ODD = 7
+
+
+def test_a_number_of_another_class_is_the_number_that_its_json_is() -> None:
+    exact = canonical.kept(LEAST | {"payload": {"a": Cents.ODD}})
+    assert exact == canonical.kept(LEAST | {"payload": {"a": 7}})
+    assert "may be rounded" in (canonical.fault("charge", "acme", "k", {"a": Cents.MANY}) or "")
