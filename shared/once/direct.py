@@ -6,6 +6,7 @@ those of DynamoDB's answers, as in `ticket_writes`.
 """
 
 import json
+import math
 import random
 import re
 import time
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -29,6 +30,11 @@ from once.ticket_writes import INLINE_BYTES, error_value, ref_value
 
 MARGIN: Final = 60
 """Seconds that a lease lasts longer than the function may: clocks differ."""
+WRITES: Final = 8
+"""Times that the end of an attempt is sent to the table or the bucket, for about a minute in all."""
+SECONDS_OF_A_WRITE: Final = 15
+"""A write that is begun with fewer left may be cut off, and the log lines after it."""
+Done = TypeVar("Done")
 Disposition = Literal["EXECUTED", "REPLAYED", "IN_PROGRESS"]
 NEW: Final = "attribute_not_exists(id) OR expiresAt < :now"
 AGAIN: Final = "#status = :failed AND #owner = :theirs AND fence = :read AND expiresAt >= :now"
@@ -87,8 +93,6 @@ def once(asked: Asked, wait: float) -> Outcome:
     invocation = _invocations[-1]
     with _before_the_lock():
         where = place(lambda: invocation.seconds_left - asked.needs)
-    if invocation.seconds_left < asked.needs:
-        raise Refused("Unavailable", f"less than {asked.needs:g} seconds are left of this invocation")
     return _Lane(asked, invocation, where).outcome(wait)
 
 
@@ -100,8 +104,8 @@ class _Lane:
         self._print = canonical.fingerprint(asked.payload)
         context = invocation.context
         self._me = f"direct:{context.function_name}:{context.aws_request_id}:{uuid.uuid4().hex}"
-        self._ahead = 0.0
-        """Of DynamoDB's clock, in seconds."""
+        self._ahead = self._ahead_at_most = 0.0
+        """Seconds by which DynamoDB's clock is ahead of this one, at least and at most: an answer takes its time."""
 
     # ---- A request that finds a record, or none ----
 
@@ -111,11 +115,11 @@ class _Lane:
             record = self._read()
         until, pause, seen = time.monotonic() + wait, 0.2, False
         while True:
-            found = self._found(record)
+            found = self._found(record, seen=seen)
             if found in ("NOTHING", "FAILED_BEFORE") and not seen:
                 with _before_the_lock():
                     record = self._acquire(record if found == "FAILED_BEFORE" else None)
-                if record["owner"]["S"] == self._me:
+                if record.get("owner") == {"S": self._me}:
                     return self._run(record)
             elif found == "IN_PROGRESS":
                 seen = True
@@ -126,19 +130,19 @@ class _Lane:
             else:
                 return self._told(found, record, seen=seen)
 
-    def _found(self, record: Item) -> str:
+    def _found(self, record: Item, *, seen: bool) -> str:
         if not record or ("expiresAt" in record and int(record["expiresAt"]["N"]) < self._now()):
             return "NOTHING"
         if record["fingerprint"]["S"] != self._print:
             return "OTHER_PAYLOAD"
         status: str = record["status"]["S"]
-        if status == "FAILED" and self._asked.on_failed == "retry":
+        if status == "FAILED" and self._asked.on_failed == "retry" and not seen:
             ended = datetime.fromisoformat(record["finishedAt"]["S"]).timestamp()
             return "FAILED_BEFORE" if ended < self._invocation.began + self._ahead else status
         return status
 
     def _told(self, found: str, record: Item, *, seen: bool, what: Disposition = "REPLAYED") -> Outcome:
-        if found in ("IN_PROGRESS", "FAILED_BEFORE") and seen:
+        if found == "IN_PROGRESS":
             return self._outcome("IN_PROGRESS", record)
         if found in ("NOTHING", "OTHER_PAYLOAD") and seen:
             lost = Failure("LockLost", "the record has expired, was released or belongs to another request")
@@ -169,10 +173,12 @@ class _Lane:
         kept, other = "#request", "requestRef"
         if text is None:
             key = f"requests/{asked.tenant}/{asked.operation}/{self._hash}/{self._print}.json"
-            body = json.dumps(request, separators=(",", ":")).encode()
+            body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
             client("s3").put_object(Bucket=self._where.bucket, Key=key, Body=body, ContentType="application/json")
             kept, other, value = other, kept, {"M": {"bucket": {"S": self._where.bucket}, "key": {"S": key}}}
-        lease = self._now() + int(self._invocation.seconds_left) + MARGIN
+        if self._invocation.seconds_left < asked.needs:
+            raise Refused("Unavailable", f"less than {asked.needs:g} seconds are left of this invocation")
+        lease = self._now_at_most() + int(self._invocation.seconds_left) + MARGIN
         again = {":failed": {"S": "FAILED"}, ":theirs": failed["owner"], ":read": failed["fence"]} if failed else {}
         _, there = self._update(
             AGAIN if failed else NEW,
@@ -200,12 +206,12 @@ class _Lane:
     # ---- Business logic: from here on the request is Once's responsibility, and nothing is raised ----
 
     def _run(self, record: Item) -> Outcome:
-        if self._now() >= int(record["leaseExpiresAt"]["N"]):  # this sandbox stood still
+        if self._now_at_most() >= int(record["leaseExpiresAt"]["N"]):  # this sandbox stood still
             return self._release(record, {}, 0)
         try:
             reply = self._asked.handler(self._event(record), self._invocation.context)
             if "oncePending" in reply:
-                until = {":until": {"N": str(self._now() + reply["oncePending"])}, ":since": self._at()}
+                until = {":until": {"N": str(self._now_at_most() + reply["oncePending"])}, ":since": self._at()}
                 update = "SET leaseExpiresAt = :until, pendingSince = :since"
                 return self._write(record, "= :open", update, until, "IN_PROGRESS")
             return self._end(record, "COMPLETED", *self._answer(record, reply), "#error, steps, ")
@@ -226,7 +232,8 @@ class _Lane:
             if len(text) + 4 * len(self._asked.key) + 1200 <= INLINE_BYTES:
                 return "#result", {"S": text}
             store = ResultStore.deployed(self._where.bucket, self._where.retention_days)
-            ref = store.put(id=self._id, fence=int(record["fence"]["N"]), owner=self._me, text=text)
+            fence = int(record["fence"]["N"])
+            ref = self._insisting(lambda: store.put(id=self._id, fence=fence, owner=self._me, text=text))
         return "resultRef", ref_value(ref)
 
     def _event(self, record: Item) -> dict[str, Any]:
@@ -260,8 +267,8 @@ class _Lane:
         values = {
             ":end": {"S": status},
             ":answer": answer,
-            ":at": self._at(),
-            ":expires": {"N": str(self._now() + self._where.retention_days * 86_400)},
+            ":at": self._at(self._ahead_at_most),
+            ":expires": {"N": str(self._now_at_most() + self._where.retention_days * 86_400)},
         }
         return self._write(record, "IN (:open, :end)", update, values, "EXECUTED")
 
@@ -270,8 +277,8 @@ class _Lane:
         values = {
             ":end": {"S": "QUARANTINED"},
             ":error": error_value(error),
-            ":at": self._at(),
-            ":now": {"N": str(self._now())},
+            ":at": self._at(self._ahead_at_most),
+            ":now": {"N": str(self._now_at_most())},
             ":shard": {"S": f"QUARANTINED#{self._hash[0]}"},
         }
         return self._write(record, "= :open", update, values, "EXECUTED")
@@ -287,10 +294,24 @@ class _Lane:
         """What this invocation has done if the write held, else what is there; nobody knows: it is in progress."""
         mine: Item = {":mine": record["fence"], ":open": {"S": "IN_PROGRESS"}, **values}
         try:
-            held, there = self._update(f"#owner = :me AND fence = :mine AND #status {status}", update, mine)
+            condition = f"#owner = :me AND fence = :mine AND #status {status}"
+            held, there = self._insisting(lambda: self._update(condition, update, mine))
         except (ClientError, BotoCoreError):
             return self._outcome("IN_PROGRESS", record)
-        return self._told(self._found(there), there, seen=True, what=what if held else "REPLAYED")
+        return self._told(self._found(there, seen=True), there, seen=True, what=what if held else "REPLAYED")
+
+    def _insisting(self, act: Callable[[], Done]) -> Done:
+        """Tries again what could not be reached, while there is time: what business logic has done is to be written."""
+        pause = 0.5
+        for _ in range(WRITES - 1):
+            try:
+                return act()
+            except (ClientError, BotoCoreError):
+                if self._invocation.seconds_left < pause + SECONDS_OF_A_WRITE:
+                    raise
+            time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - spreads writers, hides nothing
+            pause = min(pause * 2, 20)
+        return act()
 
     # ---- What is there ----
 
@@ -298,15 +319,16 @@ class _Lane:
         """Business logic says that the lock is lost."""
         there = self._read_again(record)
         if (there.get("owner"), there.get("fence")) != (record["owner"], record["fence"]):
-            return self._told(self._found(there), there, seen=True)
+            return self._told(self._found(there, seen=True), there, seen=True)
         lost = LockLostError("business logic reported a lost lock that was not lost - what it did is unknown")
         return self._quarantine(record, lost)
 
     def _read(self) -> Item:
+        sent = time.time()
         answer = client("dynamodb").get_item(
             TableName=self._where.table, Key={"id": {"S": self._id}}, ConsistentRead=True
         )
-        self._hear(answer)
+        self._hear(answer, sent)
         found: Item = answer.get("Item", {})
         return found
 
@@ -319,7 +341,7 @@ class _Lane:
 
     def _update(self, condition: str, update: str, values: Item) -> tuple[bool, Item]:
         """Whether the condition held, and the record that is there."""
-        db, used = client("dynamodb"), f"{condition} {update}"
+        db, used, sent = client("dynamodb"), f"{condition} {update}", time.time()
         answer: Any
         try:
             answer = db.update_item(
@@ -334,20 +356,26 @@ class _Lane:
             )
         except db.exceptions.ConditionalCheckFailedException as refused:
             answer = refused.response
-            self._hear(answer)
+            self._hear(answer, sent)
             return False, answer.get("Item", {})
-        self._hear(answer)
+        self._hear(answer, sent)
         return True, answer["Attributes"]
 
-    def _hear(self, answer: Any) -> None:
-        told = parsedate_to_datetime(answer["ResponseMetadata"]["HTTPHeaders"]["date"])
-        self._ahead = told.timestamp() - time.time()
+    def _hear(self, answer: Any, sent: float) -> None:
+        if told := answer["ResponseMetadata"]["HTTPHeaders"].get("date"):
+            second = parsedate_to_datetime(told).timestamp()
+            self._ahead, self._ahead_at_most = second - time.time(), second + 1 - sent
 
     def _now(self) -> int:
+        """DynamoDB's, or a little earlier: nothing has expired or failed before too early."""
         return int(time.time() + self._ahead)
 
-    def _at(self) -> dict[str, str]:
-        at = datetime.fromtimestamp(time.time() + self._ahead, UTC)
+    def _now_at_most(self) -> int:
+        """DynamoDB's, or a little later: no lease is over later than it seems, and none is shorter."""
+        return math.ceil(time.time() + self._ahead_at_most)
+
+    def _at(self, ahead: float | None = None) -> dict[str, str]:
+        at = datetime.fromtimestamp(time.time() + (self._ahead if ahead is None else ahead), UTC)
         return {"S": at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
 
     def _outcome(self, what: Disposition, record: Item, **more: Any) -> Outcome:

@@ -77,11 +77,12 @@ class Outcome:
         """The result, byte for byte as it was stored."""
         return ResultStore.read(self.ref) if self.ref is not None else self.text
 
-    def http(self, *, reject: bool = False) -> dict[str, Any]:
+    def http(self, *, status: int = 200, reject: bool = False) -> dict[str, Any]:
         """An answer of a REST or HTTP API (proxy integration, either version): status, headers and body.
 
-        200 with the result, 202 while it is in progress (409 with `reject`), the failure's own status or 422, and 500
-        if only an operator can say how it ends. Every error is a problem document (RFC 9457).
+        `status` with the result, 202 while it is in progress (409 with `reject`), the failure's own status or 422, and
+        500 if only an operator can say how it ends; 503 if a large result cannot be read now. Every error is a problem
+        document (RFC 9457).
         """
         headers = {"Once-Id": quote(self.id, safe="#"), "Once-Attempt": str(self.attempt)}
         if self.disposition == "REPLAYED":
@@ -92,7 +93,12 @@ class Outcome:
             told = json.dumps({"status": "IN_PROGRESS", "id": self.id}, separators=(",", ":"))
             return _answer(202, told, {**headers, "Retry-After": RETRY_AFTER})
         if self.error is None:
-            return _answer(200, self.body or "null", headers)
+            from botocore.exceptions import BotoCoreError, ClientError  # whoever made this has loaded it
+
+            try:
+                return _answer(status, self.body or "null", headers)
+            except (ClientError, BotoCoreError):
+                return _problem("Unavailable", None, self.id, headers)
         if self.error.name in _PROBLEMS:  # what went wrong is for operators
             return _problem(self.error.name, None, self.id, headers)
         return _problem(self.error.name, self.error.message, self.id, headers, self.error.status or 422)
