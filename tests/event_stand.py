@@ -63,11 +63,14 @@ FUNCTION = """
 SCRIPTED = """
 import json
 
+def number_of(record):
+    return record["messageId"] if "messageId" in record else record["dynamodb"]["SequenceNumber"]
+
 def handler(event, context):
     if "fail" in json.dumps(event):
         raise RuntimeError("it failed")
     records = event.get("Records", [])
-    if bad := [each["messageId"] for each in records if each.get("body") == "bad"]:
+    if bad := [number_of(each) for each in records if '"bad"' in json.dumps(each)]:
         return {"batchItemFailures": [{"itemIdentifier": each} for each in bad]}
     return next((json.loads(each["body"]) for each in records if "answer" in each.get("body", "")), None)
 """
@@ -184,6 +187,8 @@ class Stand:
                 self.cloud.client("stepfunctions").delete_state_machine(stateMachineArn=each.ref)
             elif each.type == "AWS::SQS::Queue":
                 sqs_backends[ACCOUNT][REGION].queues.pop(each.ref.rpartition("/")[2], None)
+            elif each.type == "AWS::DynamoDB::Table":
+                self.cloud.client("dynamodb").delete_table(TableName=each.ref)
             elif each.type == "AWS::S3::Bucket":
                 self.cloud.client("s3").delete_bucket(Bucket=each.ref)  # reset has emptied it
             elif each.type == "AWS::Events::EventBus":

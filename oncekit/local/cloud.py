@@ -132,7 +132,7 @@ class Cloud:
         self._stack.enter_context(self._lambda_api.open())
         self.services.named |= {
             "cloudformation": answering(lambda: self.application),
-            "dynamodb": dynamodb.answering(self.clock),
+            "dynamodb": dynamodb.answering(self.clock, lambda: self._exchange.written()),
             "lambda": self._lambda_api.answer,
             "sqs": queues.answer,
             "ssm": parameter_answers.answering(lambda: self.deployed.resources),

@@ -34,6 +34,7 @@ from oncekit.local.patching import Change
 DYNAMODB_LOCK = threading.RLock()
 """Held for every call of DynamoDB."""
 
+_WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
 TOKEN_SECONDS = 600
 _done: dict[str, tuple[float, str]] = {}
 """When a transaction was made, and its items, by its token. moto's tables are one for the whole process, as this is."""
@@ -44,17 +45,21 @@ def forget_tokens() -> None:
     _done.clear()
 
 
-def answering(clock: Clock) -> Service:
-    """With moto's answers, but for what is told above."""
+def answering(clock: Clock, written: Callable[[], None] = lambda: None) -> Service:
+    """With moto's answers, but for what is told above. `written` is called after each that may have written."""
     forget_tokens()
 
     def answer(request: Request, proceed: Proceed) -> Answer:
         with DYNAMODB_LOCK:
             if request.target == "TransactWriteItems":
-                return _transacted(clock, request.asked.parameters, proceed)
-            if request.target in ("PutItem", "DeleteItem"):
-                _check_values(request.target, request.asked.parameters)
-            return proceed()
+                answered = _transacted(clock, request.asked.parameters, proceed)
+            else:
+                if request.target in ("PutItem", "DeleteItem"):
+                    _check_values(request.target, request.asked.parameters)
+                answered = proceed()
+            if request.target in _WRITES:
+                written()
+            return answered
 
     return answer
 

@@ -13,6 +13,7 @@
     queues.py       queues in the clock's time
     pipes.py        pipes from a queue to a state machine
     mappings.py     event source mappings from a queue to a function
+    streams.py      event source mappings from the stream of a table to a function
     topics.py       subscriptions of topics
     buckets.py      notifications of buckets
     exchange.py     all of them together, as deployed; what of a template is left out

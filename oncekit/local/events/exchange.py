@@ -10,7 +10,7 @@ from typing import Any
 from oncekit.asl.definition import why_not
 from oncekit.local.account import name_and_qualifier
 from oncekit.local.clock import Clock
-from oncekit.local.events import buckets, mappings, pipes, queues, rules, topics
+from oncekit.local.events import buckets, mappings, pipes, queues, rules, streams, topics
 from oncekit.local.events.attempts import Attempts, Shipment
 from oncekit.local.events.deliveries import Event, Fate, Invoke
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
@@ -63,7 +63,10 @@ class Exchange:
         self._subscriptions = topics.Subscriptions(clock, self._told)
         self._notifications = buckets.Notifications(clock, self._told, self._put)
         self._sources: list[EventSource] = []
-        self._mappings = QueueMappings(clock, self._delivery_queue, invoke, self._attempts.arrivals, guard)
+        self._streams: list[streams.Stream] = []
+        arrivals = self._attempts.arrivals
+        self._mappings = QueueMappings(clock, self._delivery_queue, invoke, arrivals, guard)
+        self._readers = streams.StreamMappings(clock, self._delivery_queue, invoke, arrivals, targets.put, guard)
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -105,12 +108,14 @@ class Exchange:
         self._subscriptions.make(subscribed)
         self._notifications.make({each.ref: each.properties for each in _of_type(made, buckets.BUCKET).values()})
         self._schedules, self._open_pipes, self._sources = schedules, open_pipes, sources
+        self._streams = list(_streams(resources))
         self._run()
 
     def _run(self) -> None:
         self._schedule_runs.run(self._schedules if self._on else [])
         self._pipes.run(self._open_pipes if self._on else [])
         self._mappings.run(self._sources if self._on else [])
+        self._readers.run(self._streams if self._on else [])
 
     # ---- what happens ----
 
@@ -124,6 +129,10 @@ class Exchange:
     def _changed(self, queue: Any) -> None:
         self._pipes.changed(queue)
         self._mappings.changed(queue)
+
+    def written(self) -> None:
+        """A table may have been written to."""
+        self._readers.written()
 
     def _told(self, shipment: Shipment) -> None:
         if self._on:
@@ -188,6 +197,7 @@ class Exchange:
             self._on = on
             self._schedule_runs.restart()
             self._mappings.restart()
+            self._readers.restart()
 
 
 def _of_type(resources: Mapping[str, Deployed], kind: str) -> dict[str, Deployed]:
@@ -212,12 +222,24 @@ def _schedules(resources: Mapping[str, Deployed]) -> Iterator[Schedule]:
 
 
 def _sources(resources: Mapping[str, Deployed]) -> Iterator[EventSource]:
+    for logical_id, each, role in _open_mappings(resources, "sqs"):
+        with readable(logical_id):
+            yield mappings.source_of(each.ref, role, each.properties, mappings.USUAL_SIZE)
+
+
+def _streams(resources: Mapping[str, Deployed]) -> Iterator[streams.Stream]:
+    for logical_id, each, role in _open_mappings(resources, "dynamodb"):
+        with readable(logical_id):
+            yield streams.stream_of(each.ref, role, each.properties)
+
+
+def _open_mappings(resources: Mapping[str, Deployed], service: str) -> Iterator[tuple[str, Deployed, str | None]]:
+    """Those of a service, with their logical ids and the roles of their functions."""
     for logical_id, each in _of_type(resources, _MAPPING).items():
-        if str(each.properties.get("Enabled", True)).lower() != "false":
-            with readable(logical_id):
-                function = _function_of(str(each.properties["FunctionName"]), resources)
-                role = function.properties.get("Role") if function else None
-                yield mappings.source_of(each.ref, role, each.properties)
+        is_open = str(each.properties.get("Enabled", True)).lower() != "false"
+        if is_open and str(each.properties["EventSourceArn"]).split(":")[2] == service:
+            function = _function_of(str(each.properties["FunctionName"]), resources)
+            yield logical_id, each, function.properties.get("Role") if function else None
 
 
 def _is_here(target: str, resources: Mapping[str, Deployed]) -> bool:

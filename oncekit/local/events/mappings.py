@@ -35,6 +35,8 @@ from oncekit.local.events.pipes import looked_into, record_of
 from oncekit.local.permissions import Caller, Permissions
 
 Arrivals = Callable[[Delivery], list[float]]
+SOURCES = ("sqs", "dynamodb")
+"""Services whose records functions get."""
 PARTIAL = "ReportBatchItemFailures"
 
 
@@ -64,7 +66,7 @@ class EventSource:
         return not self.filters or any(patterns.matches(json.loads(each), record) for each in self.filters)
 
 
-def source_of(name: str, role: str | None, properties: Mapping[str, Any], usual_size: int = 10) -> EventSource:
+def source_of(name: str, role: str | None, properties: Mapping[str, Any], usual_size: int) -> EventSource:
     return EventSource(
         name,
         str(properties["EventSourceArn"]),
@@ -83,9 +85,11 @@ def filters_of(properties: Mapping[str, Any]) -> tuple[str, ...]:
 
 def why_not(properties: Mapping[str, Any]) -> str | None:
     """Why a mapping is in name only; None for one that is run. Raises PatternError for a filter that AWS refuses."""
-    service = str(properties.get("EventSourceArn", "")).split(":")[2:3]
-    if service != ["sqs"]:
-        return f"functions get no events of {service[0]} here" if service and service[0] else "its source is not here"
+    service = (str(properties.get("EventSourceArn", "")).split(":")[2:3] or [""])[0]
+    if service not in SOURCES:
+        return f"functions get no events of {service} here" if service else "its source is not here"
+    if properties.get("TumblingWindowInSeconds"):
+        return "no records are gathered in a tumbling window here"
     try:
         for each in filters_of(properties):
             patterns.check(json.loads(each))
@@ -127,6 +131,9 @@ def message_of(message: Any, queue: Any) -> dict[str, Any]:
 
 def _text(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+USUAL_SIZE = 10
 
 
 class QueueMappings:
