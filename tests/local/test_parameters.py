@@ -68,8 +68,8 @@ def test_a_function_reads_a_parameter_as_it_is_deployed_now(ask: Ask, cloud: Loc
 
 
 @pytest.mark.aws(
-    "Service Authorization Reference, AWS Systems Manager, parameter",
-    "arn:${Partition}:ssm:${Region}:${Account}:parameter/${ParameterNameWithoutLeadingSlash}",
+    "AWS Systems Manager User Guide, Restricting access to specific parameters and paths",
+    "scope Allow statements to the smallest set of parameters a principal needs",
 )
 def test_a_function_reads_only_the_parameter_that_its_role_allows(ask: Ask) -> None:
     assert ask("north", "/shop/other") == "AccessDeniedException"
