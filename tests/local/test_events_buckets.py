@@ -29,7 +29,8 @@ def told(stand: Stand) -> list[tuple[str, str]]:
 
 @pytest.mark.aws(SHAPE, "The s3 key provides information about the bucket and object involved in the event.")
 @pytest.mark.aws(
-    SHAPE, 'The object keyname value is URL encoded. For example "red flower.jpg" becomes "red+flower.jpg"'
+    SHAPE,
+    '"red flower.jpg" becomes "red+flower.jpg" (Amazon S3 returns "application/x-www-form-urlencoded" as the content',
 )
 def test_a_function_is_told_of_an_object_that_is_created(stand: Stand) -> None:
     stand.deploy(BUCKET + function(stand, from_bucket()))

@@ -11,7 +11,7 @@ from event_stand import Stand, function, queue
 from oncekit.local.events.exchange import left_out
 from oncekit.local.lambda_runtime import FunctionSpec
 
-ASYNC = "Lambda Developer Guide, Asynchronous invocation"
+ASYNC = "Lambda Developer Guide, How Lambda handles errors and retries with asynchronous invocation"
 RETAIN = "Lambda Developer Guide, Capturing records of Lambda asynchronous invocations"
 ORDERS = "Order: { Type: EventBridgeRule, Properties: { Pattern: { source: [shop] } } }"
 
@@ -47,7 +47,7 @@ def test_a_function_gets_the_events_of_its_rule(stand: Stand) -> None:
 
 
 @pytest.mark.aws(
-    ASYNC, "If the function returns an error, Lambda attempts to run it two more times, with a one-minute wait"
+    ASYNC, "If the function returns an error, by default Lambda attempts to run it two more times, with a one-minute"
 )
 @pytest.mark.aws(unconfirmed="V111")
 def test_a_function_that_fails_is_tried_after_one_and_two_minutes_and_no_more(stand: Stand) -> None:
@@ -87,7 +87,7 @@ def test_the_record_of_an_invocation_goes_to_its_destination(stand: Stand, detai
 
 
 @pytest.mark.aws(
-    ASYNC, "the function again for up to 6 hours. The retry interval increases exponentially from 1 second"
+    ASYNC, "the function again for up to 6 hours by default. The retry interval increases exponentially from 1 second"
 )
 def test_a_throttled_function_is_tried_until_its_events_are_too_old(stand: Stand) -> None:
     config = "EventInvokeConfig: { MaximumEventAgeInSeconds: 60 }\n      ReservedConcurrentExecutions: 0"
@@ -100,7 +100,10 @@ def test_a_throttled_function_is_tried_until_its_events_are_too_old(stand: Stand
     assert [each["detail"] for each in stand.bodies("Dead")] == [{"id": 1}]
 
 
-@pytest.mark.aws(ASYNC, "To invoke a function asynchronously, set the invocation type parameter to Event.")
+@pytest.mark.aws(
+    "Lambda Developer Guide, Invoking a Lambda function asynchronously",
+    "For asynchronous invocation, Lambda places the event in a queue and returns a success response without additional",
+)
 def test_a_function_invokes_another_one_and_goes_on(stand: Stand) -> None:
     stand.deploy(function(stand) + function(stand, name="Later"))
     caller = stand.folder / "caller"

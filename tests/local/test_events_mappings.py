@@ -75,7 +75,9 @@ def test_a_function_gets_a_message_of_its_queue_once(stand: Stand) -> None:
     assert len(stand.got()) == 1
 
 
-@pytest.mark.aws(USING, "Lambda reads messages in batches and invokes your function once for each batch.")
+@pytest.mark.aws(
+    USING, "Lambda receives these events one batch at a time, and invokes your function once for each batch."
+)
 def test_a_batch_waits_for_more_until_it_is_full_or_its_window_is_over(stand: Stand) -> None:
     stand.deploy(QUEUES + function(stand, from_queue("BatchSize: 3, MaximumBatchingWindowInSeconds: 20")))
     began = stand.clock.now()
@@ -149,8 +151,8 @@ def test_an_answer_without_failures_is_a_success(stand: Stand, answered: Any, mo
 
 
 @pytest.mark.aws(
-    "Lambda Developer Guide, Using event filtering with an Amazon SQS event source",
-    "Lambda automatically removes the message from the queue. You don't have to delete these messages",
+    "Lambda Developer Guide, Control which events Lambda sends to your function",
+    "Lambda automatically removes the message from the queue. You don't have to manually delete these messages",
 )
 def test_messages_that_no_filter_matches_are_deleted_without_an_invocation(stand: Stand) -> None:
     pattern = '{"body": {"kind": ["order"]}}'
@@ -174,7 +176,7 @@ def test_messages_of_a_group_wait_for_the_one_before_them_that_failed(stand: Sta
 
 @pytest.mark.aws(
     USING,
-    "Lambda event source mappings process each event at least once, and duplicate processing of batches can occur.",
+    "Lambda event source mappings process each event at least once, and duplicate processing of records can occur.",
 )
 def test_a_test_can_deliver_a_message_twice_or_lose_a_delivery(stand: Stand) -> None:
     stand.deploy(QUEUES + function(stand, from_queue()))

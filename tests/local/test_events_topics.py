@@ -66,8 +66,8 @@ def test_a_function_gets_what_its_filter_policy_takes(stand: Stand) -> None:
 
 
 @pytest.mark.aws(
-    "Lambda Developer Guide, Asynchronous invocation",
-    "If the function returns an error, Lambda attempts to run it two more times, with a one-minute wait",
+    "Lambda Developer Guide, How Lambda handles errors and retries with asynchronous invocation",
+    "If the function returns an error, by default Lambda attempts to run it two more times, with a one-minute",
 )
 def test_a_function_that_fails_gets_the_message_three_times(stand: Stand) -> None:
     stand.deploy(TOPIC + function(stand, from_topic()))
@@ -75,7 +75,10 @@ def test_a_function_that_fails_gets_the_message_three_times(stand: Stand) -> Non
     assert len(stand.got()) == 3
 
 
-@pytest.mark.aws("Amazon SNS Developer Guide, Raw message delivery", "Amazon SNS allows raw message delivery.")
+@pytest.mark.aws(
+    "Amazon SNS Developer Guide, Raw message delivery",
+    "any Amazon SNS metadata is stripped from the published message and the message is sent as is",
+)
 @pytest.mark.parametrize("is_raw", [True, False])
 def test_a_queue_gets_the_messages_of_its_topic_for_its_function(stand: Stand, is_raw: bool) -> None:
     raw = "RawMessageDelivery: true" if is_raw else "RawMessageDelivery: false"

@@ -159,7 +159,7 @@ def token(cloud: LocalCloud, **claims: Any) -> str:
 
 @pytest.mark.aws(
     "API Gateway Developer Guide, Control access to HTTP APIs with JWT authorizers",
-    "API Gateway passes the claims in the token to the API route's Lambda integration",
+    "API Gateway passes the claims in the token to the API route's integration. Backend resources, such as Lambda",
 )
 @pytest.mark.aws(unconfirmed="V110")
 def test_the_claims_of_a_token_reach_the_function(api: Send, cloud: LocalCloud) -> None:
