@@ -141,6 +141,8 @@ def test_a_schedule_invokes_a_function_at_its_turns(stand: Stand) -> None:
     first, second = stand.got()
     assert (first["source"], first["detail-type"], first["detail"]) == ("aws.events", "Scheduled Event", {})
     assert first["resources"] == [stand.stack.resources["WorksOld"].attributes("Arn")]
-    assert second == {}
+    assert (second["source"], second["detail-type"], second["detail"]) == ("aws.scheduler", "Scheduled Event", "{}")
+    assert second["resources"] == [stand.stack.resources["WorksNew"].attributes("Arn")]
+    assert second["time"] > first["time"]
     stand.clock.advance(86_400)
     assert {"n": 1} in stand.got()

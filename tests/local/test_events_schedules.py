@@ -111,3 +111,15 @@ def test_a_schedule_at_a_time_takes_its_one_turn(stand: Stand) -> None:
     stand.deploy(worker() + schedule(f"at({now:%Y-%m-%dT%H:%M:%S})"))
     stand.clock.advance(86_400)
     assert len(stand.executions()) == 1
+
+
+@pytest.mark.aws(
+    "EventBridge Scheduler User Guide, Adding context attributes in EventBridge Scheduler",
+    "EventBridge Scheduler replaces each keyword with its respective value when your schedule invokes the target",
+)
+def test_an_input_is_told_the_time_that_a_turn_is_for(stand: Stand) -> None:
+    told = '{"day": "<aws.scheduler.scheduled-time>", "by": "<aws.scheduler.schedule-arn>"}'
+    stand.deploy(worker() + schedule("cron(0 0 * * ? *)", target=f"Input: '{told}'"))
+    stand.clock.advance(86_400)
+    day = datetime.datetime.fromtimestamp(stand.clock.now(), datetime.UTC).strftime("%Y-%m-%dT00:00:00Z")
+    assert stand.inputs() == [{"day": day, "by": stand.stack.resources["Sweep"].attributes("Arn")}]

@@ -214,7 +214,7 @@ def _pipes(resources: Mapping[str, Deployed]) -> Iterator[Pipe]:
 def _schedules(resources: Mapping[str, Deployed]) -> Iterator[Schedule]:
     for logical_id, each in _of_type(resources, _SCHEDULE).items():
         with readable(logical_id):
-            yield Schedule.of(logical_id, each.ref, each.properties)
+            yield Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties)
     for logical_id, each in _of_type(resources, _RULE).items():
         if "ScheduleExpression" in each.properties:
             with readable(logical_id):

@@ -3,10 +3,11 @@
 A schedule with a rate runs for the first time one period after it was deployed or the local cloud was reset; on AWS it
 runs at once, unless there is a StartDate. In virtual time a run happens when time passes its moment; it does not make
 time move, which would never stop. Of turns that are quiet, because the target would find nothing to do and nothing else
-happens until then, only the last one is taken. FlexibleTimeWindow, StartDate, EndDate, placeholders in the Input and
-the dead-letter queue of a schedule are ignored: a run happens at its exact time. A schedule without an Input sends an
-empty event (unconfirmed, V112); a rule sends the event "Scheduled Event" (EventBridge User Guide, *Events from AWS
-services*).
+happens until then, only the last one is taken. FlexibleTimeWindow, StartDate, EndDate and the dead-letter queue of a
+schedule are ignored: a run happens at its exact time. A rule sends the event "Scheduled Event" (EventBridge User Guide,
+*Events from AWS services*). A schedule without an Input "delivers a default notification" (API reference, Target),
+which is such an event, too (unconfirmed, V112); of the keywords in an Input, `<aws.scheduler.scheduled-time>` and
+`<aws.scheduler.schedule-arn>` are replaced (Scheduler User Guide, *Adding context attributes*), the others stay.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oncekit.asl.sizes import text_of
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
 from oncekit.local.events import rules
@@ -35,20 +37,22 @@ class Schedule:
     """A schedule as deployed, or one target of a rule."""
 
     name: str
+    arn: str
+    """Of the schedule or the rule."""
     expression: str
     zone: str
     target: Mapping[str, Any]
     enabled: bool
-    rule: tuple[str, str] | None = None
-    """Name and ARN."""
+    rule: str | None = None
+    """Its name."""
 
     @classmethod
-    def of(cls, logical_id: str, name: str, properties: Mapping[str, Any]) -> Schedule:
+    def of(cls, logical_id: str, name: str, arn: str, properties: Mapping[str, Any]) -> Schedule:
         """Raises TemplateError for what AWS would refuse."""
         zone = str(properties.get("ScheduleExpressionTimezone") or "UTC")
         enabled = properties.get("State", "ENABLED") != "DISABLED"
         expression = _checked(logical_id, str(properties["ScheduleExpression"]), zone)
-        return cls(name, expression, zone, properties["Target"], enabled)
+        return cls(name, arn, expression, zone, properties["Target"], enabled)
 
     @classmethod
     def of_rule(cls, logical_id: str, name: str, arn: str, properties: Mapping[str, Any]) -> list[Schedule]:
@@ -56,7 +60,7 @@ class Schedule:
         expression = _checked(logical_id, str(properties["ScheduleExpression"]), "UTC")
         enabled = properties.get("State", "ENABLED") != "DISABLED"
         targets = properties.get("Targets", [])
-        return [cls(f"{arn}/{each['Id']}", expression, "UTC", each, enabled, (name, arn)) for each in targets]
+        return [cls(f"{arn}/{each['Id']}", arn, expression, "UTC", each, enabled, name) for each in targets]
 
     @property
     def period(self) -> float | None:
@@ -70,22 +74,27 @@ class Schedule:
     def shipment(self, scheduled: float) -> Shipment:
         """The input of one run."""
         if self.rule is not None:
-            name, arn = self.rule
-            body = {
-                "version": "0",
-                "id": str(uuid.uuid4()),
-                "detail-type": "Scheduled Event",
-                "source": "aws.events",
-                "account": ACCOUNT,
-                "time": iso(scheduled),
-                "region": REGION,
-                "resources": [arn],
-                "detail": {},
-            }
-            return rules.shipment(name, arn, self.target, Event(body, scheduled))
-        text = str(self.target.get("Input", "{}"))
+            return rules.shipment(self.rule, self.arn, self.target, Event(self._event(scheduled), scheduled))
+        if "Input" in self.target:
+            text = str(self.target["Input"]).replace("<aws.scheduler.scheduled-time>", iso(scheduled))
+            text = text.replace("<aws.scheduler.schedule-arn>", self.arn)
+        else:
+            text = text_of({**self._event(scheduled), "source": "aws.scheduler", "detail": "{}"})
         delivery = Delivery("schedule", self.name, self.target["Arn"], text, scheduled)
         return Shipment(delivery, self.target, RetryPolicy.of(self.target))
+
+    def _event(self, scheduled: float) -> dict[str, Any]:
+        return {
+            "version": "0",
+            "id": str(uuid.uuid4()),
+            "detail-type": "Scheduled Event",
+            "source": "aws.events",
+            "account": ACCOUNT,
+            "time": iso(scheduled),
+            "region": REGION,
+            "resources": [self.arn],
+            "detail": {},
+        }
 
 
 def _checked(logical_id: str, expression: str, zone: str) -> str:
