@@ -97,6 +97,21 @@ def test_queues_and_rules_are_told_too(stand: Stand) -> None:
     assert body["Records"][0]["s3"]["object"]["key"] == "red+flower"
 
 
+@pytest.mark.aws(
+    "Amazon S3 User Guide, EventBridge event message structure",
+    "when an unversioned object is deleted, or a versioned object is permanently deleted, this is set to Permanently",
+)
+def test_a_rule_is_told_how_an_object_was_deleted(stand: Stand) -> None:
+    events = "NotificationConfiguration: { EventBridgeConfiguration: { EventBridgeEnabled: true } }"
+    bucket = f"  Files: {{ Type: AWS::S3::Bucket, Properties: {{ {events} }} }}\n"
+    deleted = "Pattern: { source: [aws.s3], detail-type: [Object Deleted] }"
+    stand.deploy(bucket + function(stand, f"Rule: {{ Type: EventBridgeRule, Properties: {{ {deleted} }} }}"))
+    store(stand).put_object(Bucket="once-files", Key="a", Body=b"")
+    store(stand).delete_object(Bucket="once-files", Key="a")
+    [event] = stand.got()
+    assert (event["detail"]["reason"], event["detail"]["deletion-type"]) == ("DeleteObject", "Permanently Deleted")
+
+
 @pytest.mark.ours
 def test_a_bucket_whose_notifications_reach_nobody_here_is_told(stand: Stand) -> None:
     other = "arn:aws:lambda:us-east-1:123456789012:function:other"

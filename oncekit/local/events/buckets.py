@@ -37,6 +37,10 @@ _REASONS = {
     "ObjectRemoved:Delete": "DeleteObject",
     "ObjectRemoved:DeleteMarkerCreated": "DeleteObject",
 }
+_DELETIONS = {
+    "ObjectRemoved:Delete": "Permanently Deleted",
+    "ObjectRemoved:DeleteMarkerCreated": "Delete Marker Created",
+}
 Notify = Callable[[Shipment], None]
 Put = Callable[[Event], None]
 
@@ -167,6 +171,7 @@ def _event(bucket: Any, event_name: str, about: Mapping[str, Any], key: str, now
             "requester": ACCOUNT,
             "source-ip-address": "127.0.0.1",
             "reason": _REASONS[event_name],
+            **({"deletion-type": _DELETIONS[event_name]} if event_name in _DELETIONS else {}),
         },
     }
     return Event(body, now)
