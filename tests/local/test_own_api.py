@@ -113,6 +113,15 @@ def test_what_is_no_answer_of_a_proxy_is_502(api: Send, answered: object) -> Non
 
 
 @pytest.mark.aws(
+    PROXY[0], "If you specify values for both headers and multiValueHeaders, API Gateway merges them into a single list"
+)
+def test_headers_of_one_name_are_merged_and_each_cookie_is_its_own(api: Send) -> None:
+    several = {"X-A": ["2", "3"], "Set-Cookie": ["a=1", "b=2"]}
+    answer = api("POST", "/any", json.dumps({"headers": {"X-A": "1"}, "multiValueHeaders": several, "body": ""}))
+    assert (answer.headers["X-A"], dict(answer.cookies)) == ("1, 2, 3", {"a": "1", "b": "2"})
+
+
+@pytest.mark.aws(
     "API Gateway Developer Guide, Gateway response types",
     "INVALID_API_KEY: The gateway response for an invalid API key submitted for a method",
 )

@@ -58,16 +58,22 @@ def proxied(
 
 
 def first_answer(given: Mapping[str, Any] | None) -> Answer:
-    """Format 1.0. Raises an error where it has another format."""
+    """Format 1.0. Raises an error where it has another format.
+
+    "If you specify values for both headers and multiValueHeaders, API Gateway merges them into a single list."
+    """
     given = given or {}
     if more := set(given) - _KEYS:
         raise ValueError(more)
     body = given.get("body") or ""
     content = base64.b64decode(body) if given.get("isBase64Encoded") else body.encode()
-    several = {name: ", ".join(values) for name, values in (given.get("multiValueHeaders") or {}).items()}
-    headers = {name: str(value) for name, value in (given.get("headers") or {}).items()} | several
+    merged = {name: [str(value)] for name, value in (given.get("headers") or {}).items()}
+    for name, values in (given.get("multiValueHeaders") or {}).items():
+        merged[name] = [each for each in merged.get(name, []) if each not in values] + [*map(str, values)]
+    cookies = tuple(each for name, values in merged.items() if name.lower() == "set-cookie" for each in values)
+    headers = {name: ", ".join(values) for name, values in merged.items() if name.lower() != "set-cookie"}
     usual = {} if "content-type" in map(str.lower, headers) else {"Content-Type": "application/json"}
-    return Answer(int(given.get("statusCode") or 200), content, usual | headers)
+    return Answer(int(given.get("statusCode") or 200), content, usual | headers, cookies)
 
 
 def event_of(
