@@ -193,6 +193,16 @@ def test_a_page_of_the_origin_that_the_api_names_may_call(api: Send) -> None:
     assert api("POST", "carts/1/pay", Origin="https://other.example").status_code == 403
 
 
+@pytest.mark.aws(
+    "API Gateway Developer Guide, Configure CORS for HTTP APIs",
+    "If you configure CORS for an API, API Gateway ignores CORS headers returned from your backend integration",
+)
+def test_the_functions_own_words_about_origins_do_not_count(api: Send) -> None:
+    own = {"statusCode": 200, "headers": {"Access-Control-Allow-Origin": "*", "X-Kind": "fee"}}
+    told = api("POST", "carts/1/pay", json.dumps({"answer": own}), Content_Type="application/json").headers
+    assert ("access-control-allow-origin" in told, told["x-kind"]) == (False, "fee")
+
+
 @pytest.mark.ours
 @pytest.mark.usefixtures("api")
 def test_an_api_of_web_sockets_is_left_out_and_told(cloud: LocalCloud) -> None:

@@ -17,6 +17,7 @@ import base64
 import datetime
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -52,6 +53,14 @@ class HttpApi(RestApi):
     def origin(self) -> str | None:
         origins = [str(each) for each in self.cors.get("allowOrigins", ())]
         return "*" if "*" in origins else next(iter(origins), None)
+
+    def with_cors(self, answer: Answer, origin: str | None) -> Answer:
+        """ "If you configure CORS for an API, API Gateway ignores CORS headers returned from your backend integration"
+        (Developer Guide, configure CORS for HTTP APIs)."""
+        if not self.cors:
+            return answer
+        own = {name: each for name, each in answer.headers.items() if not name.lower().startswith("access-control-")}
+        return replace(answer, headers={**own, **self.cors_headers(origin)})
 
     def cors_headers(self, origin: str | None) -> dict[str, str]:
         """What it adds to an answer for a page of this origin."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -99,7 +98,7 @@ class Gateway:
         else:
             event = second_event(api, method, path, query, parameters, headers, content, context)
             answer = proxied(method, event, self._invoke, second_answer, HTTP_FAILURE)
-        return replace(answer, headers={**answer.headers, **api.cors_headers(origin)})
+        return api.with_cors(answer, origin)
 
     def _answer(self, api: RestApi, environ: WSGIEnvironment) -> Answer:
         from oncekit.local.gateway.exchange import Sent, answered  # airspeed takes its time to import
