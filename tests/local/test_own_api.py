@@ -90,6 +90,16 @@ def test_the_function_gets_the_request_and_its_answer_is_the_apis(api: Send) -> 
     assert api("DELETE", "/any").json()["httpMethod"] == "DELETE"
 
 
+@pytest.mark.aws(PROXY[0], "The following example shows the structure of an event that API Gateway sends to a Lambda")
+def test_the_context_of_a_request_has_the_members_of_awss_example(api: Send) -> None:
+    context = api("GET", "/any").json()["requestContext"]
+    assert context.keys() == {
+        "accountId", "apiId", "authorizer", "domainName", "domainPrefix", "extendedRequestId", "httpMethod", "identity",
+        "path", "protocol", "requestId", "requestTime", "requestTimeEpoch", "resourceId", "resourcePath", "stage",
+    }  # fmt: skip
+    assert context["identity"].keys() >= {"accessKey", "accountId", "caller", "cognitoIdentityId", "user", "userArn"}
+
+
 @pytest.mark.aws(unconfirmed="V63")
 @pytest.mark.usefixtures("api")
 def test_the_function_gets_each_header_by_the_name_that_it_was_sent_with(cloud: LocalCloud) -> None:

@@ -7,6 +7,7 @@ REST APIs. Names of headers are as they were sent (V63).
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 import logging
 import re
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
-from oncekit.local.account import ACCOUNT
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.gateway.refusals import Answer, NotRunHere
 from oncekit.local.gateway.rest_api import Method, RestApi
 
@@ -23,6 +24,11 @@ Invoke = Callable[..., dict[str, Any]]
 _FUNCTION = re.compile(r"arn:[^:]+:apigateway:[^:]+:lambda:path/[^/]+/functions/(.+)/invocations")
 FAILURE = Answer(502, b'{"message": "Internal server error"}', {"Content-Type": "application/json"})
 _log = logging.getLogger(__name__)
+_NOBODY = (
+    "accessKey", "accountId", "caller", "cognitoAuthenticationProvider", "cognitoAuthenticationType",
+    "cognitoIdentityId", "cognitoIdentityPoolId", "principalOrgId", "user", "userArn",
+)  # fmt: skip
+"""What is null in the identity of a caller of whom AWS knows no more than the address."""
 _KEYS = {"statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"}
 
 
@@ -89,6 +95,7 @@ def event_of(
     """What the function gets; `query` as it was sent, `parameters` those of the path."""
     values = parse_qs(query, keep_blank_values=True)
     told = ("requestId", "requestTimeEpoch", "stage", "httpMethod")
+    time = datetime.datetime.fromtimestamp(context["requestTimeEpoch"] / 1000, datetime.UTC)
     agent = next((value for name, value in headers if name.lower() == "user-agent"), None)
     return {
         "resource": method.resource,
@@ -104,10 +111,15 @@ def event_of(
             **{name: context[name] for name in told},
             "accountId": ACCOUNT,
             "apiId": api.id,
+            "domainName": f"{api.id}.execute-api.{REGION}.amazonaws.com",
+            "domainPrefix": api.id,
+            "extendedRequestId": context["requestId"],
+            "requestTime": time.strftime("%d/%b/%Y:%H:%M:%S +0000"),
+            "resourceId": None,
             "resourcePath": method.resource,
             "path": f"/{api.stage}{path}",
             "protocol": "HTTP/1.1",
-            "identity": {"sourceIp": "127.0.0.1", "userAgent": agent},
+            "identity": {**dict.fromkeys(_NOBODY), "sourceIp": "127.0.0.1", "userAgent": agent},
             "authorizer": context["authorizer"],
         },
         "body": body or None,
