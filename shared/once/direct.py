@@ -57,7 +57,9 @@ class Invocation:
 
 
 _invocations: list[Invocation] = []
-"""The one that is handled: a sandbox has one at a time, and threads of the handler ask for it, too."""
+"""The one that is handled: a process has one at a time, on Managed Instances, too, and threads of the handler ask for
+it. There, "each process handles one request at a time" (Lambda Developer Guide, *Python runtime for Lambda Managed
+Instances*)."""
 
 
 @contextmanager
