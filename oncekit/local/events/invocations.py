@@ -1,10 +1,10 @@
 """Asynchronous invocations of functions: by rules, schedules, topics, buckets, and by clients (InvocationType Event).
 
-Developer Guide, *Asynchronous invocation*: "If the function returns an error, Lambda attempts to run it two more times,
-with a one-minute wait between the first two attempts, and two minutes between the second and third attempts"; for
-throttling "Lambda returns the event to the queue and attempts to run the function again for up to 6 hours", from one
-second to "a maximum of 5 minutes". MaximumRetryAttempts and MaximumEventAgeInSeconds of an EventInvokeConfig say how
-often and how long. All attempts have one request id (unconfirmed, V111).
+Developer Guide, *How Lambda handles errors and retries with asynchronous invocation*: "by default Lambda attempts to
+run it two more times, with a one-minute wait between the first two attempts, and two minutes between the second and
+third attempts"; for throttling "Lambda returns the event to the queue and attempts to run the function again for up to
+6 hours by default", from one second to "a maximum of 5 minutes". MaximumRetryAttempts and MaximumEventAgeInSeconds of
+an EventInvokeConfig say how often and how long. All attempts have one request id (unconfirmed, V111).
 
 What fails in the end goes to the function's dead-letter queue, as it came, with RequestID, ErrorCode and ErrorMessage,
 and its record to the destination OnFailure; that of what succeeds to OnSuccess. Destinations are queues, topics,

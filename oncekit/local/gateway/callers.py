@@ -62,8 +62,8 @@ class Callers:
             raise Refused("ACCESS_DENIED", error.response["Error"]["Message"]) from error
 
     def _scoped(self, claims: Claims, scopes: Sequence[str]) -> Claims:
-        """ "API Gateway denies requests" of a token that has none of the scopes of a route (Developer Guide, control
-        access to HTTP APIs with JWT authorizers)."""
+        """ "If you configure scopes for a route, the token must include at least one of the route's scopes" (Developer
+        Guide, control access to HTTP APIs with JWT authorizers)."""
         if scopes and not set(scopes) & set(str(claims.get("scope", claims.get("scp", ""))).split()):
             raise Refused("INSUFFICIENT_SCOPE", "Forbidden")
         return claims

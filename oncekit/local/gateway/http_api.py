@@ -1,6 +1,6 @@
 """An HTTP API as deployed: its routes to functions, the events of both formats, and the answers.
 
-Developer Guide, *Create AWS Lambda proxy integrations for HTTP APIs*: "All header names are lowercased"; in format 2.0
+Developer Guide, *Create AWS Lambda proxy integrations for HTTP APIs*: "All headernames are lowercased"; in format 2.0
 duplicate headers and query strings "are combined with commas", the cookies are a list of their own; "API Gateway can
 infer the response format": an answer without a statusCode is the body, as JSON, with the status 200. *Routing*: "full
 match for a route and method", then "a greedy path variable", then `$default`.
