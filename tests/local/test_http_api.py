@@ -75,6 +75,7 @@ def api(tmp_path: Path, cloud: LocalCloud) -> Iterator[Send]:
 
 @pytest.mark.aws(FORMAT, "Duplicate query strings are combined with commas and included in the queryStringParameters")
 @pytest.mark.aws(FORMAT, "All cookie headers in the request are combined with commas and added to the cookies field.")
+@pytest.mark.aws(unconfirmed="V110")
 def test_a_function_gets_a_request_in_format_2(api: Send, cloud: LocalCloud) -> None:
     sent = {"Cookie": "s=1; t=2", "Content_Type": "application/json", "X_Fee": "3"}
     answer = api("POST", "carts/m%201/pay?x=1&x=2&y=", '{"n": 1}', **sent)
@@ -82,7 +83,7 @@ def test_a_function_gets_a_request_in_format_2(api: Send, cloud: LocalCloud) -> 
     assert (answer.status_code, answer.headers["X-Kind"]) == (201, "fee")
     assert dict(answer.cookies) == {"a": "1", "b": "2"}
     assert (event["version"], event["routeKey"]) == ("2.0", "POST /carts/{cart}/pay")
-    assert (event["rawPath"], event["rawQueryString"]) == ("/carts/m%201/pay", "x=1&x=2&y=")
+    assert (event["rawPath"], event["rawQueryString"]) == ("/carts/m 1/pay", "x=1&x=2&y=")
     assert event["queryStringParameters"] == {"x": "1,2", "y": ""}
     assert event["pathParameters"] == {"cart": "m 1"}
     assert event["cookies"] == ["s=1", "t=2"]
@@ -90,14 +91,15 @@ def test_a_function_gets_a_request_in_format_2(api: Send, cloud: LocalCloud) -> 
     assert "cookie" not in event["headers"]
     assert (event["body"], event["isBase64Encoded"]) == ('{"n": 1}', False)
     about = event["requestContext"]
-    assert about["http"].items() >= {"method": "POST", "path": "/carts/m%201/pay", "sourceIp": "127.0.0.1"}.items()
+    assert about["http"].items() >= {"method": "POST", "path": "/carts/m 1/pay", "sourceIp": "127.0.0.1"}.items()
     assert (about["stage"], about["timeEpoch"]) == ("$default", int(cloud.clock.now() * 1000))
 
 
 @pytest.mark.aws(FORMAT, "The following examples show the structure of each payload format version. All headernames")
+@pytest.mark.aws(unconfirmed="V110")
 def test_a_route_with_format_1_gets_the_event_of_a_rest_api(api: Send) -> None:
     event = api("GET", "old/m%201?x=1&x=2", X_Fee="3").json()
-    assert (event["version"], event["resource"], event["path"]) == ("1.0", "/old/{id}", "/old/m%201")
+    assert (event["version"], event["resource"], event["path"]) == ("1.0", "/old/{id}", "/old/m 1")
     assert event["pathParameters"] == {"id": "m 1"}
     assert event["multiValueQueryStringParameters"] == {"x": ["1", "2"]}
     assert event["multiValueHeaders"]["x-fee"] == ["3"]

@@ -7,6 +7,7 @@ match for a route and method", then "a greedy path variable", then `$default`.
 
 - A body is text if its Content-Type is text/*, application/json, application/xml or application/javascript, else base64
   (measured on AWS: https://github.com/ministackorg/ministack/pull/766).
+- The path comes decoded, in both formats (measured on AWS: https://github.com/middleapi/standard-server/pull/93).
 - Claims of a JWT are texts, and lists of theirs "[a b]"; the Content-Type of an answer that has a statusCode and names
   none is text/plain (both unconfirmed, V110).
 """
@@ -153,8 +154,8 @@ def first_event(
 
 
 def whole(api: HttpApi, path: str) -> str:
-    """With the stage, which is in the path on AWS unless it is the default one."""
-    return path if api.stage == DEFAULT else f"/{api.stage}{path}"
+    """Decoded, and with the stage, which is in the path on AWS unless it is the default one."""
+    return unquote(path if api.stage == DEFAULT else f"/{api.stage}{path}")
 
 
 def second_event(
