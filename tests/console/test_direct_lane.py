@@ -38,9 +38,9 @@ def sweep(cloud: LocalCloud) -> None:
 
 def test_it_is_listed_where_its_time_puts_it(cloud: LocalCloud, visitor: Visitor, function: Direct) -> None:
     cloud.run(charge())
-    cloud.clock.advance(1)  # type: ignore[attr-defined]
+    cloud.clock.advance(5)  # type: ignore[attr-defined]
     function.invoke(ask())
-    cloud.clock.advance(1)  # type: ignore[attr-defined]
+    cloud.clock.advance(5)  # type: ignore[attr-defined]
     request = function.request
     cloud.run(charge("order-2"))
     page = visitor.get("/").text
