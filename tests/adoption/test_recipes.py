@@ -12,6 +12,7 @@ import pytest
 import requests
 from adoption.conftest import Application
 from http_client import token
+from once.canonical import NAME
 
 from oncekit.testing import function_crashes
 from oncekit.testing.cloud import TestCloud
@@ -191,6 +192,17 @@ def test_a_rest_api_answers_duplicates_alike_and_each_tenant_for_itself(cloud: T
     refused = asked(cloud, "POST", "/shops/north/orders", {"item": "tea"}, key=None)
     assert (refused.status_code, refused.headers["Content-Type"]) == (400, "application/problem+json")
     assert states(cloud) == {"k": ONCE} and len(cloud.records()) == 2, "one of each tenant"
+
+
+def test_an_http_api_answers_each_caller_for_itself(cloud: TestCloud) -> None:
+    for order, caller in (("o-1", "c0ffee00-1111"), ("o-2", "decade00-2222")):
+        answer = asked(cloud, "DELETE", f"/orders/{order}", {"reason": "late"}, sub=caller)
+        assert (answer.status_code, answer.json()) == (200, {"cancelled": order}), "the other one has this key, too"
+    assert {each["id"].split("#")[0] for each in cloud.records()} == {"u-c0ffee00-1111", "u-decade00-2222"}
+
+
+def test_the_page_says_what_a_claim_must_be_to_be_a_tenant() -> None:
+    assert f"`^{NAME.pattern}$`" in PAGE.partition("### A REST API")[2].partition("```")[0]
 
 
 def test_an_http_api_gives_the_failures_own_status(cloud: TestCloud) -> None:
