@@ -176,11 +176,14 @@ def test_a_schedule_does_its_work_once_a_day(cloud: TestCloud) -> None:
 
 
 def asked(cloud: TestCloud, method: str, path: str, body: Any, key: str | None = "k", **claims: str) -> Any:
+    """A body that is a text is sent as it is."""
     user = {"sub": "u-1", "custom:tenant": "acme", "iss": "https://users.example", "aud": "shop", **claims}
-    headers = {"Authorization": token(cloud, **user, exp=cloud.clock.now() + 60)}
+    bearer = token(cloud, **user, exp=cloud.clock.now() + 60)
+    headers = {"Authorization": bearer, "Content-Type": "application/json"}
     if key is not None:
         headers["Idempotency-Key"] = key
-    return requests.request(method, cloud.http_url + path, json=body, headers=headers, timeout=30)
+    data = body if isinstance(body, str) else json.dumps(body)
+    return requests.request(method, cloud.http_url + path, data=data, headers=headers, timeout=30)
 
 
 def test_a_rest_api_answers_duplicates_alike_and_each_tenant_for_itself(cloud: TestCloud) -> None:
@@ -192,6 +195,24 @@ def test_a_rest_api_answers_duplicates_alike_and_each_tenant_for_itself(cloud: T
     refused = asked(cloud, "POST", "/shops/north/orders", {"item": "tea"}, key=None)
     assert (refused.status_code, refused.headers["Content-Type"]) == (400, "application/problem+json")
     assert states(cloud) == {"k": ONCE} and len(cloud.records()) == 2, "one of each tenant"
+
+
+BODIES = ("", "no JSON", "[]", "{}", '"tea"', '{"item": 7, "reason": 7}')
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/shops/north/orders"), ("DELETE", "/orders/o-1")])
+def test_a_body_that_is_not_valid_is_its_senders_fault_and_no_operators_work(
+    cloud: TestCloud, method: str, path: str
+) -> None:
+    for number, body in enumerate(BODIES):
+        assert asked(cloud, method, path, body, key=f"k{number}").status_code == 400, body
+    assert {each["status"] for each in cloud.records()} <= {"FAILED"}
+
+
+def test_a_body_cannot_pretend_to_be_a_claim_or_a_path(cloud: TestCloud) -> None:
+    asked(cloud, "POST", "/shops/north/orders", {"item": "tea", "shop": "south", "by": "another"})
+    [order] = cloud.rows("Reservations")
+    assert (order["shop"], order["by"]) == ("north", "u-1")
 
 
 def test_an_http_api_answers_each_caller_for_itself(cloud: TestCloud) -> None:
