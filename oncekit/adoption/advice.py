@@ -11,7 +11,7 @@ from oncekit.adoption import folder
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
-from oncekit.adoption.direct_lane import OTHER_LANGUAGE, lines_to_change
+from oncekit.adoption.direct_lane import OTHER_LANGUAGE, given_up_too_early, lines_to_change
 from oncekit.adoption.library_layer import known, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
@@ -68,6 +68,7 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
                 f"BusinessTimeoutSeconds of Machine in {OPERATIONS}"
             )
         if wanted.direct:
+            yield from given_up_too_early(template, function)
             yield from lines_to_change(template, wanted.operation, function)
     if trigger is not None and (source := trigger.source) is not None:
         for name, event in _readers(template, source.logical_id):

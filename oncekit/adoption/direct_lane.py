@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import Code, is_python
@@ -18,6 +20,8 @@ from oncekit.problem import Problem
 NAME = "DirectLaneName"
 """The parameter of Once, and of once/operations.yaml, under whose value functions find it."""
 VARIABLE = "ONCE_PARAMETER"
+SWEEP, ATTEMPTS = 120, 900
+"""Seconds: within so many a sweep finds a lease that is over; for about so many the full lane tries, by default."""
 OTHER_LANGUAGE = """the library, which takes the lock, is Python. Let its callers send requests to Once's own API \
 (docs/http.md): what the function returns is their answer"""
 
@@ -58,3 +62,37 @@ def lines_to_change(template: ApplicationTemplate, operation: Operation, functio
         "Deploy once before you change them: until the parameter is there, `once` raises, and senders send again. "
         "docs/direct-lane.md has the lines for each trigger."
     )
+
+
+def given_up_too_early(template: ApplicationTemplate, function: str) -> Iterator[str]:
+    """Each FIFO queue of the function that gives a message up, and goes on in its group, before the full lane is done.
+
+    What only a deployment knows is not told.
+    """
+    from once.direct import MARGIN  # botocore takes its time
+
+    timeout = template.function(function).get("Timeout", 3)
+    for queue, properties in _queues(template, function):
+        receives: Any = (properties.get("RedrivePolicy") or {}).get("maxReceiveCount")
+        visibility = properties.get("VisibilityTimeout", 30)
+        if not properties.get("FifoQueue") or not all(
+            isinstance(each, int) for each in (timeout, receives, visibility)
+        ):
+            continue
+        needed = timeout + MARGIN + SWEEP + ATTEMPTS
+        if (receives - 1) * visibility < needed:
+            yield (
+                f"{queue} gives a message up after {receives} receives, the last {(receives - 1) * visibility} seconds "
+                f"after the first, and goes on in its group. After a crash that may be too early: {timeout} + {MARGIN} "
+                f"seconds until its lease is over, {SWEEP} for a sweep and {ATTEMPTS} for attempts of the full lane. "
+                f"So set maxReceiveCount of {queue} to {math.ceil(needed / max(visibility, 1)) + 1} or more, or a "
+                "longer VisibilityTimeout"
+            )
+
+
+def _queues(template: ApplicationTemplate, function: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Those of the template that start the function by an event of SAM, with their properties."""
+    for event in (template.function(function).get("Events") or {}).values():
+        match event:
+            case {"Type": "SQS", "Properties": {"Queue": {"Fn::GetAtt": [str() as queue, "Arn"]}}}:
+                yield queue, template.at("Resources", queue, "Properties") or {}

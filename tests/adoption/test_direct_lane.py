@@ -123,6 +123,26 @@ def test_its_own_queue_delivers_to_it(once_cloud):
 """
 
 
+FIFO = "            FifoQueue: true\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "receives", "is_told"),
+    [("", 5, False), (FIFO, 5, True), (FIFO, 10, True), (FIFO, 11, False), (FIFO, "!Ref Receives", False)],
+)
+def test_a_fifo_queue_that_gives_up_before_the_full_lane_has_finished_is_said(
+    shop_with_batches: Application, more: str, receives: int | str, is_told: bool
+) -> None:
+    """Its function may take 20 seconds, and it shows a message again after 120."""
+    template, visibility = shop_with_batches.folder / "template.yaml", "            VisibilityTimeout: 120 "
+    text = template.read_text().replace(visibility, f"{more}{visibility}")
+    template.write_text(text.replace("maxReceiveCount: 5", f"maxReceiveCount: {receives}"))
+    told = shop_with_batches.once(*NEW).err
+    said = "20 + 60 seconds until its lease is over, 120 for a sweep and 900 for attempts of the full lane"
+    assert (said in told) is is_told, told
+    assert ("set maxReceiveCount of WarehouseQueue to 11 or more" in told) is is_told
+
+
 def test_with_its_four_lines_changed_it_passes_under_its_own_role(direct: Application) -> None:
     (direct.folder / "tests/test_role.py").write_text(OF_A_ROLE)
     done = direct.pytest("tests")
