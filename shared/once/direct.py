@@ -23,6 +23,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from once import canonical
 from once.clients import client
 from once.errors import LockLostError, NeedsAttention, PermanentError
+from once.logs import logger
 from once.outcome import Failure, Outcome, Refused
 from once.place import Place, place
 from once.result_store import ResultStore
@@ -63,9 +64,15 @@ Instances*)."""
 
 
 @contextmanager
-def invoked(context: Any) -> Iterator[None]:
-    """While a handler runs."""
-    _invocations.append(Invocation(context, time.time()))
+def invoked(context: Any, needs: float) -> Iterator[None]:
+    """While a handler runs. Raises RuntimeError for an invocation in which no request can begin."""
+    invocation = Invocation(context, time.time())
+    if needs and (left := invocation.seconds_left) < needs:
+        raise RuntimeError(
+            f"entry(needs={needs:g}), and this invocation began with {left:.3g} seconds: no request can begin in it - "
+            "give the function a longer Timeout, or entry a smaller number"
+        )
+    _invocations.append(invocation)
     try:
         yield
     finally:
@@ -90,9 +97,18 @@ def once(asked: Asked, wait: float) -> Outcome:
     """See `Operation.once`."""
     if not _invocations:
         raise RuntimeError("once() belongs into a handler with @entry above it, which knows the time that is left")
+    invocation = _invocations[-1]
+    try:
+        return _once(asked, invocation, wait)
+    except Refused as refused:  # a handler may answer, or send it back, and say nothing
+        id, function_request_id = f"{asked.tenant}#{asked.operation}#{asked.key}", invocation.context.aws_request_id
+        logger().warning(str(refused), id=id, function_request_id=function_request_id)
+        raise
+
+
+def _once(asked: Asked, invocation: Invocation, wait: float) -> Outcome:
     if reason := canonical.fault(asked.operation, asked.tenant, asked.key, asked.payload):
         raise Refused("InvalidRequest", reason)
-    invocation = _invocations[-1]
     with _before_the_lock():
         where = place(lambda: invocation.seconds_left - asked.needs)
     return _Lane(asked, invocation, where).outcome(wait)
@@ -390,7 +406,8 @@ def _before_the_lock() -> Iterator[None]:
     try:
         yield
     except (ClientError, BotoCoreError) as error:
-        raise Refused("Unavailable", f"table, bucket or parameter could not be reached: {error}") from error
+        reason = f"table, bucket or parameter could not be reached: {error}"
+        raise Refused("Unavailable", reason, is_for_senders=False) from error
 
 
 def _members(record: Item, name: str) -> dict[str, dict[str, Any]]:

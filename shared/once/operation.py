@@ -78,8 +78,8 @@ class Operation:
         """Decorates the Lambda handler of a function that calls `once`.
 
         Events of the state machines, which finish what this function has left, go to the operation; every other event
-        is the handler's. With `needs=seconds`, `once` raises before the lock if less is left of the invocation. Two
-        operations in one function: one decorator above the other.
+        is the handler's. With `needs=seconds`, which is below the function's Timeout, `once` raises before the lock if
+        less is left of the invocation. Two operations in one function: one decorator above the other.
         """
         if handler is None:
             return partial(self.entry, needs=needs)
@@ -98,7 +98,7 @@ class Operation:
                 return handler(event, context)
             from once.direct import invoked
 
-            with invoked(context):
+            with invoked(context, needs):
                 return handler(event, context)
 
         entered.once_entry = self  # type: ignore[attr-defined]

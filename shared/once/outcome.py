@@ -28,17 +28,18 @@ class Refused(OnceError):
     """Raised before the lock: whoever sent the request may send it again with the same key.
 
     `name` is InvalidRequest (the message says which field is wrong), PayloadMismatch (the key belongs to another
-    payload) or Unavailable (table or bucket could not be reached, so it is unknown whether it has begun).
+    payload) or Unavailable (table or bucket could not be reached, so it is unknown whether it has begun; or there is
+    too little time). The log has the reason.
     """
 
-    def __init__(self, name: str, reason: str) -> None:
+    def __init__(self, name: str, reason: str, *, is_for_senders: bool = True) -> None:
         super().__init__(f"{name}: {reason}")
-        self.name, self.reason = name, reason
+        self.name, self.reason, self._is_for_senders = name, reason, is_for_senders
 
     def http(self) -> dict[str, Any]:
         """An answer for API Gateway, as `Outcome.http`."""
         # What AWS says of roles and tables is for the log.
-        return _problem(self.name, None if self.name == "Unavailable" else self.reason, None)
+        return _problem(self.name, self.reason if self._is_for_senders else None, None)
 
 
 @dataclass(frozen=True, slots=True)

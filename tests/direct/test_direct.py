@@ -200,3 +200,80 @@ def test_the_end_is_written_when_the_table_is_back(cloud: LocalCloud, invoke: In
     with before_writes(cloud, "finishedAt = :at, expiresAt", away):
         [told] = invoke(ask())
     assert (told["disposition"], record(cloud)["status"], sold(cloud), left) == ("EXECUTED", "COMPLETED", 1, [])
+
+
+HASTY = """
+from types import SimpleNamespace
+
+from once import Refused, operation
+
+
+@operation()
+def hasty(request):
+    return "done"
+
+
+@hasty.entry(needs=10)
+def asks(event, context):
+    try:
+        return hasty.once({}, key="k").http()
+    except Refused as refused:
+        return refused.http()
+
+
+def handler(event, context):
+    left = iter(event["left"])
+    more = SimpleNamespace(function_name="hasty", aws_request_id="r-1")
+    more.get_remaining_time_in_millis = lambda: next(left, event["left"][-1]) * 1000
+    return asks(event, more)
+"""
+
+
+@pytest.fixture
+def hasty(cloud: LocalCloud, tmp_path: Path) -> Callable[..., Any]:
+    """Asks after so many seconds are left: at the beginning, and later."""
+    (tmp_path / "app.py").write_text(HASTY)
+    place = {"ONCE_TABLE": cloud.resources["IdempotencyTable"], "ONCE_BUCKET": cloud.resources["ResponseBucket"]}
+    cloud.add_function("hasty", tmp_path, environment={**place, "ONCE_RETENTION_DAYS": "30"})
+    name = cloud.operations.function_of("hasty")
+    assert name is not None
+
+    def send(*left: int) -> Any:
+        answer = cloud.client("lambda").invoke(FunctionName=name.name, Payload=json.dumps({"left": left}).encode())
+        return json.loads(answer["Payload"].read())
+
+    return send
+
+
+def refusals(cloud: LocalCloud) -> list[str]:
+    """What the log says of them."""
+    lines = [json.loads(each) for each in cloud.logs("hasty") if each.startswith("{")]
+    return [f"{each['level']} {each['id']} {each['message']}" for each in lines if "error_name" not in each]
+
+
+def test_a_function_that_never_has_the_time_it_needs_fails_at_once(hasty: Callable[..., Any]) -> None:
+    told = hasty(5)
+    assert told["errorType"] == "RuntimeError"
+    assert "needs=10" in told["errorMessage"] and "began with 5 seconds" in told["errorMessage"]
+
+
+def test_what_begins_too_late_is_told_why_and_logged(cloud: LocalCloud, hasty: Callable[..., Any]) -> None:
+    answer = hasty(30, 9)
+    why = "less than 10 seconds are left of this invocation"
+    assert (answer["statusCode"], json.loads(answer["body"]).get("detail")) == (503, why)
+    assert refusals(cloud) == [f"WARNING default#hasty#k Unavailable: {why}"]
+    assert hasty(30, 11)["statusCode"] == 200
+
+
+def test_what_aws_says_is_for_the_log_alone(cloud: LocalCloud, hasty: Callable[..., Any]) -> None:
+    def away(behind: Service) -> Service:
+        def answer(request: Request, proceed: Proceed) -> Answer:
+            raise client_error("AccessDeniedException", "role r has no GetItem on t", "GetItem")
+
+        return answer
+
+    with cloud.services.behind("dynamodb", away):
+        answer = hasty(30)
+    assert (answer["statusCode"], "detail" in json.loads(answer["body"])) == (503, False)
+    [told] = refusals(cloud)
+    assert told.startswith("WARNING default#hasty#k Unavailable: ") and "role r has no GetItem on t" in told
