@@ -36,6 +36,13 @@ def handler(event, context):
         reserve_stock.once(order, key=order["orderNo"])
     return "batch"
 """
+ANSWERS = """
+    from once import Refused
+    try:
+        return reserve_stock.once({}, key=None).http()
+    except Refused as refused:
+        return refused.http()
+"""
 NEW = ("new", "reserve-stock", "--function", "Warehouse", "--direct")
 OPERATIONS = "once/operations.yaml"
 DIRECT = "tests/test_reserve_stock_direct.py"
@@ -151,7 +158,14 @@ def test_with_its_four_lines_changed_it_passes_under_its_own_role(direct: Applic
 
 def test_a_handler_that_does_not_ask_is_red(direct: Application) -> None:
     (direct.folder / "warehouse/reserve.py").write_text(BEFORE)
-    assert "the handler did not ask: call reserve_stock.once(" in failing(direct)[0]
+    assert "the handler did not ask by reserve_stock.once(payload, key=...)" in failing(direct)[0]
+
+
+def test_a_handler_that_answers_what_was_refused_is_red_with_its_answer(direct: Application) -> None:
+    begin, handler, _ = AFTER.partition("def handler(event, context):\n")
+    (direct.folder / "warehouse/reserve.py").write_text(f"{begin}{handler}{ANSWERS}")
+    told = failing(direct)[0]
+    assert "statusCode" in told and "idempotencyKey must be a string of 1 to 256 characters" in told
 
 
 def test_a_handler_that_recovery_comes_to_is_red(direct: Application) -> None:
