@@ -7,7 +7,7 @@ import os
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
-from oncekit.adoption import folder
+from oncekit.adoption import fixture, folder
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
@@ -70,6 +70,8 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
         if wanted.direct:
             yield from given_up_too_early(template, function)
             yield from lines_to_change(template, wanted.operation, function)
+    if fixture.is_lacking(template.path):
+        yield from fixture.lines_to_add(template.path)
     if trigger is not None and (source := trigger.source) is not None:
         for name, event in _readers(template, source.logical_id):
             yield (

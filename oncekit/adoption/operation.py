@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oncekit.adoption import direct_lane, folder
+from oncekit.adoption import direct_lane, fixture, folder
 from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
@@ -95,6 +95,8 @@ class Additions:
         if wanted.direct and wanted.function is not None:
             direct_lane.equip(self.template, self.operations, wanted.operation, wanted.function)
             self._add_direct_test(wanted, wanted.function)
+        if self.files and fixture.is_lacking(self.template.path) and not (self.root / fixture.CONFTEST).exists():
+            self._file(fixture.CONFTEST, fixture.conftest(self.template.path), wanted)
 
     def _add(self, wanted: Wanted) -> None:
         function = self._new_function(wanted) if wanted.function is None else self._known_function(wanted.function)

@@ -48,6 +48,17 @@ class LocalCloudError(RuntimeError):
     """The local cloud cannot do what was requested; the message says why, and what to do."""
 
 
+class _Refs(dict[str, str]):
+    """A KeyError names the template: that may be another one than somebody has in mind."""
+
+    def __init__(self, there: Mapping[str, str], template: Path) -> None:
+        super().__init__(there)
+        self._template = template
+
+    def __missing__(self, logical_id: str) -> str:
+        raise KeyError(f"{self._template} has no resource {logical_id}")
+
+
 class Cloud:
     """Deploys a template on this machine and runs it: open it with `with`, one at a time in a process.
 
@@ -209,7 +220,8 @@ class Cloud:
     @property
     def resources(self) -> Mapping[str, str]:
         """The values of CloudFormation's Ref, by logical id: a name, a URL or an ARN."""
-        return {logical_id: resource.ref for logical_id, resource in self.deployed.resources.items()}
+        there = {logical_id: resource.ref for logical_id, resource in self.deployed.resources.items()}
+        return _Refs(there, self._path)
 
     def named(self, kind: str) -> Mapping[str, str]:
         """The values of Ref of the resources of a type, by logical id."""

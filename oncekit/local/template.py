@@ -69,7 +69,7 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
         if place := _place_inside(source, path, name, path.parent):
             there = f"write `{name}: {given[name]}` in the Parameters of {place}"
             raise TemplateError(f"the template has no parameter {name}, but an application in it has: {there}")
-    values = parameter_values(source.get("Parameters") or {}, given)
+    values = parameter_values(source.get("Parameters") or {}, given, str(path))
     body = _translate(source, values, path)
     kept.keep(key, json.dumps({"parameters": values, "body": body}).encode())
     return Template(path.parent, values, body)
@@ -112,13 +112,15 @@ def _place_inside(source: Mapping[str, Any], path: Path, name: str, folder: Path
 OF_AN_APPLICATION = "the parameters of an application in it are set at its resource"
 
 
-def parameter_values(declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
+def parameter_values(
+    declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str], template: str = "the template"
+) -> dict[str, str]:
     """The value of every declared parameter, checked as CloudFormation does."""
     if not isinstance(declared, Mapping):
         raise TemplateError(f"Parameters is {declared!r}, but must be an object")
     if unknown := sorted(set(given) - set(declared)):
         there = f"; it has {', '.join(sorted(declared))}" if declared else f", nor any other; {OF_AN_APPLICATION}"
-        raise TemplateError(f"the template has no parameter {', '.join(unknown)}{there}")
+        raise TemplateError(f"{template} has no parameter {', '.join(unknown)}{there}")
     values = {}
     for name, declaration in declared.items():
         with readable(f"parameter {name}"):

@@ -762,3 +762,33 @@ def test_a_template_of_another_name_is_taken(foreign: Application) -> None:
     assert foreign.once("new", "pay", "--template", "app.yaml").code == 0
     assert "PayFunction:" in foreign.text("app.yaml")
     assert foreign.once("init", "--template", "none.yaml").code == 2
+
+
+def test_the_tests_of_a_template_of_another_name_run_on_that_one(foreign: Application) -> None:
+    """And not on the examples, which pytest takes where it finds no template.yaml."""
+    shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
+    assert foreign.once("init", "--template", "app.yaml").code == 0
+    done = foreign.once("new", "pay", "--template", "app.yaml")
+    assert "tests/conftest.py" in done.out.split()
+    assert "tests/conftest.py" not in foreign.once("new", "refund", "--template", "app.yaml").out.split()
+    run = foreign.pytest("tests/test_pay.py")
+    assert run.returncode == 0, run.stdout
+
+
+def test_a_template_in_another_folder_is_named_for_its_tests_too(foreign: Application) -> None:
+    (foreign.folder.parent / "deploy").mkdir()
+    shutil.move(foreign.folder, foreign.folder.parent / "deploy/shop")
+    outside = Application(foreign.folder.parent)
+    named = ("--template", "deploy/shop/template.yaml")
+    assert outside.once("init", *named).code == 0
+    assert "tests/conftest.py" in outside.once("new", "pay", *named).out.split()
+
+
+def test_whose_conftest_is_there_is_told_what_to_add(foreign: Application) -> None:
+    shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
+    (foreign.folder / "tests").mkdir()
+    (foreign.folder / "tests/conftest.py").write_text("# mine\n")
+    assert foreign.once("init", "--template", "app.yaml").code == 0
+    done = foreign.once("new", "pay", "--template", "app.yaml")
+    assert foreign.text("tests/conftest.py") == "# mine\n"
+    assert "add to tests/conftest.py" in done.err and 'return Path(__file__).parents[1] / "app.yaml"' in done.err

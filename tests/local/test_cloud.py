@@ -114,3 +114,9 @@ def test_a_stack_can_become_prod_and_dev_again_with_its_records_and_answers(clou
     with cloud.deployed_with({"Stage": "prod"}):
         assert cloud.run(large).output == {**first.output, "disposition": "REPLAYED"}
     assert cloud.run(large).output == {**first.output, "disposition": "REPLAYED"}
+
+
+def test_a_resource_that_is_not_there_is_said_with_the_template(cloud: LocalCloud) -> None:
+    with pytest.raises(KeyError, match=r"template.yaml has no resource OrdersTabel"):
+        cloud.resources["OrdersTabel"]
+    assert cloud.resources.get("OrdersTabel", "none") == "none"

@@ -69,7 +69,7 @@ def test_a_parameter_of_an_application_inside_is_told_with_its_place(path: Path,
     ("given", "message"),
     [
         ({}, "Name needs a value"),
-        ({"Name": "x", "Unknown": 1}, "no parameter Unknown"),
+        ({"Name": "x", "Unknown": 1}, r"template.yaml has no parameter Unknown"),
         ({"Name": "x", "Days": 0}, "Days is '0', but must be at least 1"),
         ({"Name": "x", "Days": 6}, "Days is '6', but must be at most 5"),
         ({"Name": "x", "Days": "many"}, "Days is 'many', but must be a number"),
