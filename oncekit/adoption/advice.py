@@ -12,7 +12,7 @@ from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
 from oncekit.adoption.direct_lane import OTHER_LANGUAGE, given_up_too_early, lines_to_change
-from oncekit.adoption.library_layer import known, unlike
+from oncekit.adoption.library_layer import known, too_old, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
 from oncekit.adoption.shapes import BODY, DETAIL, OF_HTTP, RECORDS, STATUS_CODE
@@ -101,6 +101,8 @@ def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterat
             f"{function} imports {LIBRARY}, and has no layer with it, so it fails: give it "
             f"Layers: [!Ref {ONCE_LIBRARY}], made of {folder.NAME}/shared/ (docs/adopting.md has the lines)"
         )
+    if code.knows_once and (told := too_old(template, function)) is not None:
+        yield told
 
 
 def _of_runtime(template: ApplicationTemplate, function: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import Code, is_python
-from oncekit.adoption.library_layer import libraries
+from oncekit.adoption.library_layer import libraries, too_old
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import PAYLOAD_ONLY, OperationsTemplate
 from oncekit.adoption.texts import text
@@ -30,6 +30,8 @@ def check(template: ApplicationTemplate, operations: OperationsTemplate, operati
     """Raises Problem for a function that cannot take the lock itself."""
     if not is_python(template, function):
         raise Problem(f"--direct: {function} is not in Python, and {OTHER_LANGUAGE}")
+    if (told := too_old(template, function)) is not None:
+        raise Problem(f"--direct: {told}")
     if operation.name in operations.payload_only():
         raise Problem(
             f"--direct: {operation.name} is in {PAYLOAD_ONLY} of Machine in {operations.path}: recovery would send the "

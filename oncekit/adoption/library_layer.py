@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import FUNCTIONS, USUAL, ApplicationTemplate
+
+LOWEST = 11
+"""Of Python 3: the library and what it is made of need no less."""
+
+
+def too_old(template: ApplicationTemplate, function: str) -> str | None:
+    """What is wrong where no layer with the library can be made for the Runtime of a function."""
+    runtime = known(template, template.function(function).get("Runtime")) or ""
+    version = re.fullmatch(r"python3\.(\d+)", runtime)
+    if version is None or int(version[1]) >= LOWEST:
+        return None
+    return f"{function} has the Runtime {runtime}, and the library needs python3.{LOWEST} or later"
 
 
 def unlike(template: ApplicationTemplate) -> Iterator[tuple[str, str]]:

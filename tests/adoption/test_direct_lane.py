@@ -6,7 +6,7 @@ import difflib
 import json
 
 import pytest
-from adoption.conftest import Application
+from adoption.conftest import ROOT, Application
 
 BATCH = {"Records": [{"messageId": f"m-{n}", "body": json.dumps({"sku": "tea", "orderNo": f"A-{n}"})} for n in (1, 2)]}
 BEFORE = """
@@ -216,6 +216,21 @@ def test_what_cannot_take_the_lock_itself_is_said(
     done = shop_with_batches.once("new", "pay", *options)
     assert done.code == 2 and told in done.err, done.err
     assert before == (shop_with_batches.text("template.yaml"), shop_with_batches.text(OPERATIONS))
+
+
+@pytest.mark.parametrize(("runtime", "code"), [("python3.8", 2), ("python3.10", 2), ("python3.11", 0)])
+def test_a_runtime_that_cannot_have_the_library_is_said(
+    shop_with_batches: Application, runtime: str, code: int
+) -> None:
+    template = shop_with_batches.folder / "template.yaml"
+    template.write_text(template.read_text().replace("Runtime: python3.13", f"Runtime: {runtime}"))
+    said = f"Warehouse has the Runtime {runtime}, and the library needs python3.11 or later"
+    done = shop_with_batches.once(*NEW)
+    assert (done.code, said in done.err) == (code, code == 2), done.err
+    (shop_with_batches.folder / "warehouse/reserve.py").write_text(AFTER)
+    assert (said in shop_with_batches.once("new", "pay", "--function", "Warehouse").err) is (code == 2)
+    for page in ("direct-lane.md", "library.md"):
+        assert "`python3.11`" in (ROOT / "docs" / page).read_text()
 
 
 def in_another_language(application: Application) -> None:
