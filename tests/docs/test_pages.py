@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from once.single_writes import CREATOR, PROCESSED
 from template_parts import all_resources
 from typer.main import get_command
 from write_reference import pages as written
@@ -105,6 +106,13 @@ def test_the_readme_is_short_enough_to_be_read() -> None:
     lines = README.read_text().splitlines()
     assert len(lines) <= 150
     assert [line for line in lines if len(line) > 120] == []
+
+
+@pytest.mark.parametrize("page", ["effects.md", "library.md", "direct-lane.md"])
+def test_a_page_on_single_writes_says_what_they_add_to_an_item(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    for call, attribute in (("put_once(", CREATOR), ("apply_once(", PROCESSED)):
+        assert (f"`{attribute}`" in text) is (call in text)
 
 
 def test_the_runbook_is_one_step_away() -> None:
