@@ -320,7 +320,8 @@ class _Deployment:
             raise TemplateError(f"{logical_id}: its Location is not a file on this machine: {path}")
         given = {name: _parameter_text(value) for name, value in (properties.get("Parameters") or {}).items()}
         try:
-            template = load(path, given, self.cache or beside(self.template.folder / path.name))
+            cache = self.cache or beside(self.template.folder / path.name)
+            template = load(path, given, cache, "set it at the resource")
         except TemplateError as error:
             raise TemplateError(f"{logical_id}: {error}") from error
         around = {*self.template.section("Resources"), *self.of_all(_Deployment.by_key)}

@@ -52,7 +52,12 @@ class Template:
         return section
 
 
-def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path | None = None) -> Template:
+def load(
+    path: Path,
+    parameters: Mapping[str, object] | None = None,
+    cache: Path | None = None,
+    how: str = "give --parameter {name}=..., to pytest by the fixture once_parameters in conftest.py",
+) -> Template:
     """The template at `path`, translated. A translation is kept in `cache` (default `build/local` beside the template),
     because the translator alone takes half a second to import.
 
@@ -69,7 +74,7 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
         if place := _place_inside(source, path, name, path.parent):
             there = f"write `{name}: {given[name]}` in the Parameters of {place}"
             raise TemplateError(f"the template has no parameter {name}, but an application in it has: {there}")
-    values = parameter_values(source.get("Parameters") or {}, given, str(path))
+    values = parameter_values(source.get("Parameters") or {}, given, str(path), how)
     body = _translate(source, values, path)
     kept.keep(key, json.dumps({"parameters": values, "body": body}).encode())
     return Template(path.parent, values, body)
@@ -113,19 +118,20 @@ OF_AN_APPLICATION = "the parameters of an application in it are set at its resou
 
 
 def parameter_values(
-    declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str], template: str = "the template"
+    declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str], template: str = "the template", how: str = ""
 ) -> dict[str, str]:
-    """The value of every declared parameter, checked as CloudFormation does."""
+    """The value of every declared parameter, checked as CloudFormation does. `how` one is given is said."""
     if not isinstance(declared, Mapping):
         raise TemplateError(f"Parameters is {declared!r}, but must be an object")
     if unknown := sorted(set(given) - set(declared)):
         there = f"; it has {', '.join(sorted(declared))}" if declared else f", nor any other; {OF_AN_APPLICATION}"
         raise TemplateError(f"{template} has no parameter {', '.join(unknown)}{there}")
+    of = {name: each for name, each in declared.items() if isinstance(each, Mapping)}
+    if missing := [name for name, each in of.items() if name not in given and "Default" not in each]:
+        raise TemplateError(f"parameter {', '.join(missing)} needs a value: {how.format(name=missing[0])}")
     values = {}
     for name, declaration in declared.items():
         with readable(f"parameter {name}"):
-            if name not in given and "Default" not in declaration:
-                raise TemplateError(f"parameter {name} needs a value")
             values[name] = given.get(name, as_text(declaration.get("Default")))
             if problem := _out_of_bounds(values[name], declaration):
                 raise TemplateError(f"parameter {name} is {values[name]!r}, but {problem}")

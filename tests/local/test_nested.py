@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from oncekit.local import LocalCloud
+from oncekit.local.deploy import planned
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.lanes import Lane
 
@@ -87,6 +88,15 @@ def test_a_function_gets_what_the_library_needs_by_a_policy_beside_its_role(clou
     with inside(cloud, tmp_path, ROOT / "functions" / "build_report") as deployed:
         assert "resultRef" in deployed.run(large).output
         assert not deployed.denials()
+
+
+def test_a_parameter_inside_that_has_no_value_is_set_at_the_application(cloud: LocalCloud, tmp_path: Path) -> None:
+    (tmp_path / "inner.yaml").write_text("Parameters: { VpcId: { Type: String } }\nResources: {}")
+    inner = "{ Type: AWS::Serverless::Application, Properties: { Location: inner.yaml } }"
+    path = tmp_path / "template.yaml"
+    path.write_text(f"Transform: AWS::Serverless-2016-10-31\nResources: {{ Inner: {inner} }}")
+    with pytest.raises(TemplateError, match=r"^Inner: parameter VpcId needs a value: set it at the resource$"):
+        planned(path)
 
 
 def test_a_value_that_a_parameter_inside_does_not_take_is_said_with_the_application(
