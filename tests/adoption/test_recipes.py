@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 import requests
-from adoption.conftest import Application
+from adoption.conftest import ROOT, Application
 from http_client import token
 from once.canonical import NAME
+from once_up import once_up
 
 from oncekit.testing import function_crashes
 from oncekit.testing.cloud import TestCloud
 
-PAGE = (Path(__file__).parents[2] / "docs" / "direct-lane.md").read_text()
+PAGE = (ROOT / "docs" / "direct-lane.md").read_text()
 RECIPES = re.findall(r"```python\n(.*?)```", PAGE.partition("## Recipes")[2], re.DOTALL)
 PARTIAL = "FunctionResponseTypes: [ReportBatchItemFailures]"
 TRIGGERS = {
@@ -215,6 +216,16 @@ def test_a_body_cannot_pretend_to_be_a_claim_or_a_path(cloud: TestCloud) -> None
     assert (order["shop"], order["by"]) == ("north", "u-1")
 
 
+def test_the_token_that_the_page_makes_is_accepted(cloud: TestCloud) -> None:
+    page = (ROOT / "docs/testing.md").read_text().partition("## Requests with a token")[2]
+    names: dict[str, Any] = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], names)
+    bearer = names["token"](cloud.environment["AWS_SECRET_ACCESS_KEY"], **{"sub": "u-1", "custom:tenant": "acme"})
+    headers = {"Authorization": bearer, "Idempotency-Key": "k"}
+    answer = requests.post(f"{cloud.http_url}/shops/north/orders", json={"item": "tea"}, headers=headers, timeout=30)
+    assert answer.status_code == 200, answer.text
+
+
 def test_an_http_api_answers_each_caller_for_itself(cloud: TestCloud) -> None:
     for order, caller in (("o-1", "c0ffee00-1111"), ("o-2", "decade00-2222")):
         answer = asked(cloud, "DELETE", f"/orders/{order}", {"reason": "late"}, sub=caller)
@@ -231,3 +242,15 @@ def test_an_http_api_gives_the_failures_own_status(cloud: TestCloud) -> None:
     assert [(each.status_code, each.json()) for each in answers] == [(200, {"cancelled": "o-1"})] * 2
     gone = [asked(cloud, "DELETE", "/orders/o-gone", {"reason": "late"}, key="g") for _ in range(2)]
     assert [(each.status_code, each.json()["detail"]) for each in gone] == [(404, "there is no such order")] * 2
+
+
+def test_up_says_where_functions_get_events_of_their_own(application: Application, tmp_path: Path) -> None:
+    with once_up(application.folder, tmp_path) as up:
+        told = up.lines
+    for way, where, operation in (
+        ("queue", r"http\S+Pallets\S*", "move-pallet"),
+        ("bus", "default", "bill-customer"),
+        ("HTTP", r"POST http://127.0.0.1:\d+/shops/{shop}/orders", "place-order"),
+        ("HTTP", r"DELETE http://127.0.0.1:\d+/orders/{order}", "cancel-order"),
+    ):
+        assert [each for each in told if re.fullmatch(rf"  {way} +{where}  \({operation}\)", each)], told

@@ -18,6 +18,7 @@ import typer
 
 from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.files import Watch
+from oncekit.cli.here.own_triggers import own_triggers
 from oncekit.cli.options import Parameters, Template, values_of
 from oncekit.cli.output import lines_of
 from oncekit.cli.template import clear_errors, find_event, find_template
@@ -203,7 +204,7 @@ def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
     tell("The local cloud is up; it deploys again when a file changes that it was deployed from. Ctrl-C ends it.")
     say(
         *(f"  {way:<11}{outputs[output]}" for way, output in ways.items() if output in outputs),
-        *(f"  {way:<11}{where}  ({operation})" for way, where, operation in _own_ways(cloud)),
+        *(f"  {way:<11}{where}  ({operation})" for way, where, operation in (*_own_ways(cloud), *own_triggers(cloud))),
         'In another terminal, eval "$(once env)" leads once, aws and boto3 here. Then, for example:',
         f"  once send {_example(template)} --wait",
         "  once doctor",
