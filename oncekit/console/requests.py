@@ -39,3 +39,9 @@ def id_in(text: str) -> str | None:
         return id_of(json.loads(text))
     except (ValueError, RecursionError):
         return None
+
+
+def names_nothing(text: str) -> bool:
+    """Whether an execution's input is no request at all, such as an event of a function's own."""
+    request = opened(json.loads(text))
+    return isinstance(request, dict) and not {"operation", "idempotencyKey", "once"} & request.keys()

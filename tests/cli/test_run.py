@@ -82,6 +82,24 @@ def test_every_bad_event_fails_with_a_message_and_exits_with_one(here: Callable[
         assert json.loads(execution["cause"])["message"], event
 
 
+@pytest.mark.parametrize(
+    ("event", "is_told"),
+    [
+        ({"Records": [{"body": "{}"}]}, True),
+        ({"httpMethod": "POST", "path": "/orders", "body": "{}"}, True),
+        ({"operation": "charge-payment", "payload": {}}, False),
+        ({"event": {"detail": {}}, "once": {"operation": "charge-payment", "key": ["id"], "payload": []}}, False),
+    ],
+)
+def test_an_event_of_a_functions_own_is_said_with_what_sends_it(
+    here: Callable[..., Done], tmp_path: Path, event: object, is_told: bool
+) -> None:
+    (tmp_path / "pay-own-event.json").write_text(json.dumps(event))
+    told = " ".join(here("run", str(tmp_path / "pay-own-event.json")).err.split())
+    assert ("pay-own-event.json is no request: it has neither operation nor idempotencyKey." in told) is is_told
+    assert ("its test sends it, or its trigger, whose address `once up` prints" in told) is is_told
+
+
 def test_conflict_exits_with_three(here: Callable[..., Done], tmp_path: Path) -> None:
     request = json.loads((ROOT / "events/charge-payment.json").read_text())
     other = tmp_path / "other.json"

@@ -15,8 +15,9 @@ from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.output import printed
 from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
-from oncekit.cli.user_files import read_event
+from oncekit.cli.user_files import read_event, where
 from oncekit.console.parts import RECOVERY
+from oncekit.console.requests import names_nothing
 from oncekit.local.lanes import FULL, MACHINES
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def run(
     JSON: {executions: [...], summaries: {id: text}, sideEffects: {businessLogicStarts, tables}}.
     """
     path = find_template(template)
-    requests = [text for event in events for text in [read_event(find_event(event, path))] * times]
+    given = [(event, read_event(find_event(event, path))) for event in events]
+    requests = [text for _, text in given for _ in range(times)]
     from oncekit.local import VirtualClock
 
     with local_cloud(path, VirtualClock(), parameters=values_of(parameter)) as cloud:
@@ -76,7 +78,15 @@ def run(
         report.print_table(executions, effects)
     tell(*output)
     report.tell_denials(denials)
+    tell(*(_told_of_own_event(event) for event, text in given if names_nothing(text)))
     return report.exit_code(executions)
+
+
+def _told_of_own_event(event: str) -> str:
+    return (
+        f"{where(event)} is no request: it has neither operation nor idempotencyKey. If it is a function's own event, "
+        "in the direct lane, its test sends it, or its trigger, whose address `once up` prints."
+    )
 
 
 def _follow(cloud: LocalCloud, arn: str, quiet: bool) -> Execution:
