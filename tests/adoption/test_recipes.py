@@ -142,6 +142,14 @@ def test_each_message_of_a_batch_is_done_once_and_the_refused_one_stays(cloud: T
     assert attributes["Attributes"]["ApproximateNumberOfMessagesNotVisible"] == "1"
 
 
+def test_metrics_of_powertools_are_flushed_by_recovery_too(cloud: TestCloud) -> None:
+    with cloud.fault(function_crashes(after="call:dynamodb.update_item")):
+        send(cloud, "Items", {"orderNo": "A-1"})
+        cloud.recover()
+    assert states(cloud) == {"A-1": ("COMPLETED", 2)}
+    assert [each for each in cloud.logs("pick-items") if '"Picked":[1.0]' in each]
+
+
 def test_a_group_of_a_fifo_queue_waits_for_what_the_full_lane_finishes(cloud: TestCloud) -> None:
     with cloud.fault(function_crashes(after="call:dynamodb.update_item")):
         send(cloud, "Pallets", {"moveNo": "1"}, {"moveNo": "2"}, MessageGroupId="north")
