@@ -1,6 +1,6 @@
 """The decorator that makes a plain function the function of an operation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, update_wrapper, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -87,7 +87,7 @@ class Operation:
 
         @wraps(handler)
         def entered(event: Any, context: Any = None) -> Any:
-            if isinstance(event, dict) and isinstance(event.get("lock"), dict) and "replyToken" in event:
+            if isinstance(event, Mapping) and isinstance(event.get("lock"), dict) and "replyToken" in event:
                 if event.get("operation") == self.name:
                     return self(event, context)
                 if not hasattr(handler, "once_entry"):  # the handler would answer for an operation that it never ran

@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aws_lambda_powertools.utilities.data_classes import SQSEvent, event_source
 from once import JSON, InvalidEventError, Pending, PermanentError, Request, operation
 from once.clients import client
 
@@ -143,3 +145,19 @@ def test_a_broken_schema_is_known_before_the_first_request(tmp_path: Path) -> No
     path.write_text('{"type": "objekt"}')
     with pytest.raises(ValueError, match=r"schema\.json"):
         operation(schema=path)
+
+
+def test_a_machines_event_in_a_wrapper_never_comes_to_the_handler(event: Callable[..., Event]) -> None:
+    """Its answer would be the operation's. A decorator above `entry` has wrapped it."""
+
+    @operation()
+    def greet(request: Request) -> JSON:
+        return "logic"
+
+    @event_source(data_class=SQSEvent)
+    @greet.entry
+    def handler(event: Any, context: Any) -> str:
+        return "handler"
+
+    with pytest.raises(InvalidEventError):
+        handler(event("greet"), SimpleNamespace())
