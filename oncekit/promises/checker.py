@@ -130,9 +130,14 @@ def kept_faults(evidence: Evidence) -> Iterator[Fault]:
         if not is_new_lock(write) or given is None or number < forgotten.get(write.id, 0):
             continue
         request = {"tenant": "default", **request_of(given)}
-        body = new.get("request") or ("requestRef" in new and evidence.object_of(new["requestRef"])) or "null"
-        if _numbers(body) != _numbers(_json({name: request.get(name) for name in KEPT_OF_A_REQUEST})):
+        if _kept(evidence, new) != _numbers(_json({name: request.get(name) for name in KEPT_OF_A_REQUEST})):
             yield Fault("P5", "lost", f"{write.id}: its owner has not kept its request")
+
+
+def _kept(evidence: Evidence, record: Item) -> Any:
+    """The request that an open record keeps."""
+    ref = record.get("requestRef")
+    return _numbers(record.get("request") or (ref and evidence.object_of(ref)) or "null")
 
 
 KEPT_OF_A_REQUEST = ("operation", "tenant", "idempotencyKey", "payload")
@@ -154,7 +159,11 @@ def end_faults(evidence: Evidence) -> Iterator[Fault]:
     payloads: dict[str, list[Any]] = defaultdict(list)
     for write in evidence.writes:
         owner = execution_of_owner(write.new["owner"]) if write.new else ""
-        payloads[write.id] += [request_of(inputs[owner]).get("payload")] if owner in inputs else []
+        if owner in inputs:
+            payloads[write.id].append(request_of(inputs[owner]).get("payload"))
+        elif is_direct(owner):  # nobody tells what it was asked for, but its lock does
+            assert write.new is not None
+            payloads[write.id].append(request_of(_kept(evidence, write.new)).get("payload"))
     for record in evidence.records.values():
         # Work elsewhere may go on until then.
         waits = "pendingSince" in record and record["leaseExpiresAt"] >= evidence.now

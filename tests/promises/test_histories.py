@@ -493,6 +493,19 @@ IN_DIRECT_LANE = {
         [by_direct(None, lock(DIRECT)), by_direct(lock(DIRECT), done(DIRECT)), ran(DIRECT)],
     ),
     "what a function was told there is is there": Rule(LOST, [ran(DIRECT)], done_by(FIRST, ran(DIRECT))),
+    "what a function was asked for is in its lock": Rule(
+        LOST,
+        [by_direct(None, lock(DIRECT)), by_direct(lock(DIRECT), done(DIRECT)), ran(given=OTHER)],
+        [by_direct(None, lock(DIRECT)), by_direct(lock(DIRECT), done(DIRECT)), ran()],
+    ),
+    "what a function was asked for is in the bucket": Rule(
+        LOST,
+        [by_direct(None, large(lock(DIRECT))), by_direct(large(lock(DIRECT)), done(DIRECT)), ran(given=OTHER)],
+        [by_direct(None, large(lock(DIRECT))), by_direct(large(lock(DIRECT)), done(DIRECT)), ran()],
+    ),
+    "an execution's lock says nothing for it": Rule(
+        LOST, [change(None, lock(SECOND)), change(lock(SECOND), done(SECOND)), ran()], done_by(FIRST)
+    ),
     "who was refused in the direct lane sends it again": Rule(LOST, raised()[1:], raised()),
     "what may pass is told in the direct lane, too": Rule(
         LOST, [refused(error="Unavailable"), kept(SECOND)], [refused(DIRECT, error="Unavailable"), kept(INVOCATION)]
