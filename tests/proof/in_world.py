@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from oncekit.local.patching import replaced
 from oncekit.proof.simulation import outcomes, plans, schedules
 from oncekit.proof.simulation.cells import Cell, Place, cells_at, places_of, strikes_of
 from oncekit.proof.simulation.paths import PATHS
@@ -35,6 +36,19 @@ def cells(world: World, path: str, kinds: list[str], faults: list[str], label: s
         if place.kind in kinds and label in place.label and fault in faults
         for each in cells_at(world, _way(path), place, fault)
     ]
+
+
+def cells_of_another_library(world: World, old: str, new: str, path: str, fault: str, label: str) -> list[Cell]:
+    """Some cells of a path, with a text of the library's direct lane replaced by another one."""
+    from once import direct
+
+    text = Path(direct.__file__).read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{text.count(old)} times in the library: {old}"
+    named = {"__name__": direct.__name__}
+    exec(compile(text.replace(old, new), direct.__file__, "exec", dont_inherit=True), named)
+    named |= {name: vars(direct)[name] for name in ("client", "random", "time", "_invocations")}
+    with replaced(*((direct, name, named[name]) for name in ("once", "invoked"))):
+        return cells(world, path, ["point"], [fault], label)
 
 
 def section(world: World, path: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from in_world import cells, counts, places
+from in_world import cells, cells_of_another_library, counts, places
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,10 @@ from in_world import cells, counts, places
         ("pending, early", "call", ["answer lost", "dies after"], 5),
         ("fast: pending, late", "call", ["answer lost"], 8),
         ("mixed: fast duplicate of a dead full owner", "call", ["never arrives"], 5),
+        ("direct: new", "point", ["function dies", "hangs", "throttled", "arrives late"], 20),
+        ("direct: failed, tried again", "point", ["hangs", "throttled"], 5),
+        ("direct: dies after its effect", "point", ["hangs"], 5),
+        ("mixed: direct duplicate of a dead full owner", "point", ["function dies", "throttled"], 2),
     ],
 )
 def test_no_fault_leaves_a_request_stuck_lost_or_twice(
@@ -112,4 +116,68 @@ def test_cells_go_red_when_a_promise_is_broken(
 ) -> None:
     old, new, (path, label, fault), outcome = BREAKAGES[breakage]
     found = in_world(cells, path, ["call", "boundary"], [fault], label, root=broken(old, new))
+    assert outcome in {each.outcome for each in found}, found
+
+
+# What is replaced by what in the library; then the path, the fault, the point, and what the cell must come to.
+BREAKAGES_OF_THE_LIBRARY = {
+    "business logic begins when the lease is over": (
+        'if self._now() >= int(record["leaseExpiresAt"]["N"]):',
+        "if False:",
+        ("direct: new", "hangs", "after update_item"),
+        "twice",
+    ),
+    "a lost lock is told to the sender": (
+        "return self._converge(record)",
+        'raise Refused("Unavailable", "the lock is lost")',
+        ("direct: fenced steps", "hangs", "before transact_write_items"),
+        "broken",
+    ),
+    "a result is told that nobody knows to be kept": (
+        """        except (ClientError, BotoCoreError):
+            return self._outcome("IN_PROGRESS", record)
+        return self._told""",
+        """        except (ClientError, BotoCoreError):
+            return self._outcome("EXECUTED", record, text="1")
+        return self._told""",
+        ("direct: new", "throttled", "before update_item"),
+        "broken",
+    ),
+    "a late owner writes its end": (
+        '"#owner = :me AND fence = :mine AND #status {status}"',
+        '"(#owner = :me OR fence >= :mine) AND #status {status}"',
+        ("direct: new", "hangs", "before update_item"),
+        "broken",
+    ),
+    "a lease ends before its owner": (
+        "int(self._invocation.seconds_left) + MARGIN",
+        "30",
+        ("direct: new", "throttled", "before get_item"),
+        "twice",
+    ),
+    "careful business logic is started again": (
+        'if self._asked.on_crash == "quarantine" or isinstance(error, NeedsAttention):',
+        "if isinstance(error, NeedsAttention):",
+        ("direct: error, quarantine", "throttled", "before get_item"),
+        "twice",
+    ),
+    "the request is not kept with the lock": (
+        'value: Item = {"S": text}',
+        'value: Item = {"S": "{}"}',
+        ("direct: new", "throttled", "before get_item"),
+        "lost",
+    ),
+    "another payload gets the result": (
+        'if record["fingerprint"]["S"] != self._print:',
+        "if False:",
+        ("direct: mismatch", "throttled", "before get_item"),
+        "lost",
+    ),
+}
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES_OF_THE_LIBRARY)
+def test_cells_go_red_when_the_library_breaks_a_promise(in_world: Callable[..., Any], breakage: str) -> None:
+    old, new, (path, fault, label), outcome = BREAKAGES_OF_THE_LIBRARY[breakage]
+    found = in_world(cells_of_another_library, old, new, path, fault, label)
     assert outcome in {each.outcome for each in found}, found

@@ -41,9 +41,8 @@ class Business:
         """Names of all work that was started elsewhere."""
         from once import operation
 
-        self.handlers["hard-work"] = operation()(self._hard)
-        self.handlers["stepwise"] = operation()(self._stepwise)
-        self.handlers["elsewhere"] = operation()(self._elsewhere)
+        for name, logic in (("hard-work", self._hard), ("stepwise", self._stepwise), ("elsewhere", self._elsewhere)):
+            self.handlers[name] = operation(name=name)(logic)
 
     def clear(self) -> None:
         self.keys.clear()
@@ -60,10 +59,14 @@ class Business:
     def _hard(self, request: Any) -> Any:
         from once import LockLostError, NeedsAttention, PermanentError
 
-        self._provider(request.id, request.provider_key("work"))
         script = request.payload["script"]
         turn = request.lock.fence if request.payload.get("by") == "fence" else request.attempt
         what = script[min(turn, len(script)) - 1]
+        if what == "dies before":
+            raise Died
+        self._provider(request.id, request.provider_key("work"))
+        if what == "dies after":
+            raise Died
         if what in ("PermanentError", "NeedsAttention", "LockLostError"):
             raise {"PermanentError": PermanentError, "NeedsAttention": NeedsAttention, "LockLostError": LockLostError}[
                 what

@@ -14,16 +14,17 @@ from functools import partial
 from oncekit.promises import checker
 from oncekit.promises.journal import Fault, all_records
 from oncekit.proof.simulation import one_fault
-from oncekit.proof.simulation.faults import WRITES
+from oncekit.proof.simulation.faults import OF_TABLE, WRITES
 from oncekit.proof.simulation.one_fault import LATE, UNTOUCHED, OneFault, killing, throttling
 from oncekit.proof.simulation.operators import Operators
-from oncekit.proof.simulation.paths import AGED, Path
+from oncekit.proof.simulation.paths import AGED, OPERATED, Path
 from oncekit.proof.simulation.scheduler import Endless
 from oncekit.proof.simulation.world import Injector, World
 
 FAULTS = {"call": one_fault.CALL_FAULTS, "boundary": (), "point": one_fault.POINT_FAULTS}
 HARMLESS = (
     one_fault.JOINED,
+    one_fault.THROTTLED,
     *("never arrives", "answer lost", "fails thrice", "fails for good", "slow"),
     *("down for hours", LATE),
 )
@@ -63,14 +64,21 @@ class Place:
     def _is(self, *parts: str) -> bool:
         return any(part in self.label for part in parts)
 
+    def _is_own_call(self, path: Path) -> bool:
+        """Of a function, where an owner may be one."""
+        return self.kind == "point" and path.uses_direct_lane and self._is(" before ")
+
     def _possible(self, path: Path, is_first: bool) -> Iterator[str]:
         for fault in FAULTS[self.kind]:
             if fault.startswith("connection") and not self._is(" before ", " after "):
                 continue
             if fault == "connection broken" and not path.enduring:
                 continue  # attempts are used up, which is a path of its own
-            # Nothing happens between a call and the one after it.
-            if (fault == "function dies" and self._is(" before ")) or (fault == "hangs" and self._is(" after ")):
+            # Nothing happens between a call and the one after it; but in the direct lane, a look at the clock.
+            stands_still = fault == "hangs" and self._is(" after ") and not path.uses_direct_lane
+            if (fault == "function dies" and self._is(" before ")) or stands_still:
+                continue
+            if fault == one_fault.THROTTLED and not (self._is_own_call(path) and self.action in OF_TABLE):
                 continue
             if fault == "never arrives" and self.action in WRITES:
                 continue  # the same as one that arrives late, never
@@ -80,14 +88,15 @@ class Place:
             yield LATE
         if self.kind == "boundary" and path.uses_fast_lane:
             yield one_fault.HANGS
-        if self.kind != "call":
+        if self.kind != "call" and not self._is_own_call(path):
             return
         if path.joined and self.state not in UNTOUCHED:
             yield one_fault.JOINED
-        if path.enduring and is_first and self.state not in UNTOUCHED:
+        is_business = self.kind == "point" and self.action not in (*OF_TABLE, "put_object")
+        if path.enduring and is_first and self.state not in UNTOUCHED and not is_business:
             yield one_fault.DOWN
         if path.operated and self.state not in UNTOUCHED:
-            yield from one_fault.OPERATOR_FAULTS
+            yield from OPERATED
         if one_fault.FORGETS in path.faults and self.state not in UNTOUCHED:
             yield one_fault.FORGETS
 
@@ -167,7 +176,9 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
     lasting = LASTING if path.uses_fast_lane else LASTING[:1]
     # The fast lane starts nothing under a lock whose answer was lost: another run of the same execution may have.
     unanswered = path.uses_fast_lane and place.label.startswith("AcquireLock ") and kind in ("answer lost", LATE)
-    nobody_knows = "quarantine" in str(path.all_requests) and (kind in lasting or unanswered)
+    # In the direct lane nothing is tried again but by another attempt.
+    is_own = place.kind == "point" and path.uses_direct_lane and kind != one_fault.JOINED
+    nobody_knows = "quarantine" in str(path.all_requests) and (kind in lasting or unanswered or is_own)
     if nobody_knows or kind not in HARMLESS:
         return
     if place.kind == "point" or place.action != "invoke":
@@ -214,10 +225,9 @@ def _prepare(world: World, path: Path) -> None:
 def _act(world: World, path: Path, fault: str) -> None:
     """If that is the fault, an operator acts on the first id of a path, or somebody sends it by the other lane."""
     if fault == one_fault.JOINED:
-        joined = world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
-        execution = world.cloud.executions.find(joined)
-        world.scheduler.wait(lambda: execution.status != "RUNNING", world.scheduler.now() + 5)
-    elif fault in (*one_fault.OPERATOR_FAULTS, one_fault.FORGETS):
+        has_ended = world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
+        world.scheduler.wait(has_ended, world.scheduler.now() + 5)
+    elif fault in (*OPERATED, one_fault.FORGETS):
         Operators(world).act_now(fault.removeprefix("operator "), checker.id_of(path.all_requests[0]))
 
 

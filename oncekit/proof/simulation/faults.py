@@ -15,12 +15,15 @@ from oncekit.local.client_errors import client_error
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.events import Delivery
 from oncekit.local.faults import Proceed
+from oncekit.proof.simulation.functions import Point
 from oncekit.proof.simulation.world import Injector, World
 
 LONG = 700.0
 """Seconds: longer than any lease here."""
 WRITES = ("update_item", "put_item", "put_object", "transact_write_items", "start_execution", "invoke")
 """What changes something when it arrives."""
+OF_TABLE = ("get_item", "update_item")
+"""What a function of the direct lane sends to the table itself."""
 CODES = {
     "dynamodb": "InternalServerError",
     "lambda": "ServiceException",
@@ -65,7 +68,7 @@ class Faults(Injector):
     def _take_down(self, action: str, seconds: float) -> None:
         self._down[action] = self._world.scheduler.now() + seconds
 
-    def _refuse_if_down(self, call: Call) -> None:
+    def _refuse_if_down(self, call: Call | Point) -> None:
         if self._world.scheduler.now() < self._down.get(call.action, 0.0):
             raise refusal(call)
 
@@ -97,5 +100,11 @@ def lost() -> ConnectionClosedError:
     return ConnectionClosedError(endpoint_url="the proof")
 
 
-def refusal(call: Call) -> ClientError:
-    return client_error(CODES.get(call.service, "InternalFailure"), "as the proof says", call.action, 500)
+def refusal(call: Call | Point) -> ClientError:
+    code = CODES.get(call.service, "InternalFailure") if isinstance(call, Call) else "InternalServerError"
+    return client_error(code, "as the proof says", call.action, 500)
+
+
+def table_throttled(action: str) -> ClientError:
+    """As the client of a function raises it, which has tried it several times by then."""
+    return client_error("ProvisionedThroughputExceededException", "as the proof says", action)

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from pathlib import Path
@@ -31,6 +31,7 @@ from oncekit.proof.simulation.scheduler import Dropped, Scheduler
 
 ROOT = Path(__file__).parents[3]
 Handler = Callable[[Any, Any], Any]
+KILLED = "Runtime.ExitError", "RequestId: 0 Error: Runtime exited with error: signal: killed"
 
 
 class Died(BaseException):
@@ -75,47 +76,60 @@ class Functions:
     def invoke(self, call: Call) -> dict[str, Any]:
         """As boto3's `invoke`; a function that takes longer than its task goes on, and nobody hears of it."""
         name = call.parameters["FunctionName"].rpartition("function:")[2].split(":")[0]
-        handler = self._handler(name)
+        handler = self.handler(name)
         event = json.loads(_text(call.parameters["Payload"]))
         is_business = name.startswith(PREFIX)
+        lock = event.get("lock", {})
+        owner = str(lock.get("owner", call.execution_arn))
         answers: list[dict[str, Any]] = []
 
-        def work() -> None:
-            lock = event.get("lock", {})
-            owner = str(lock.get("owner", call.execution_arn))
-            actor = Actor("function", owner, call.state, int(lock.get("fence", 0)))
-            self._at[self.scheduler.current.number] = name, actor
-            try:
-                with self.journal.acting(actor):
-                    self._pass("begin", "")
-                    if is_business:
-                        self.journal.started(event)
-                    answers.append(_reply(handler, event))
-                    self._pass("end", "")
-            except Died:
-                answers[:] = [
-                    _failure("Runtime.ExitError", "RequestId: 0 Error: Runtime exited with error: signal: killed")
-                ]
-            finally:
-                del self._at[self.scheduler.current.number]
+        def reply() -> None:
+            if is_business:
+                self.journal.started(event)
+            answers.append(_reply(handler, event))
 
-        task = self.scheduler.spawn(work, name)
         patience = float(self.cloud.parameters["BusinessTimeoutSeconds"]) + 5 if is_business else 35.0
+        actor = Actor("function", owner, call.state, int(lock.get("fence", 0)))
+        return answers[0] if self.run(name, actor, reply, patience) else _failure(*KILLED)
+
+    def run(self, name: str, actor: Actor, work: Callable[[], object], patience: float) -> bool:
+        """Does what a function does, as a task; whether it lived to its end. Raises TimeoutError; then it goes on."""
+        lived: list[bool] = []
+
+        def live() -> None:
+            with suppress(Died):
+                self.elsewhere(name, actor, work)
+                lived.append(True)
+
+        task = self.scheduler.spawn(live, name)
         self.scheduler.wait(lambda: task.done, self.scheduler.now() + patience)
         if not task.done:
             raise TimeoutError
-        return answers[0]
+        return bool(lived)
 
     def elsewhere(self, name: str, actor: Actor, work: Callable[[], object]) -> None:
         """Does what is no function of Once, in the task that calls; its calls have points like a function's."""
-        self._at[self.scheduler.current.number] = name, actor
+        number = self.scheduler.current.number
+        self._at[number] = name, actor
         try:
             with self.journal.acting(actor):
                 self._pass("begin", "")
                 work()
                 self._pass("end", "")
         finally:
-            del self._at[self.scheduler.current.number]
+            del self._at[number]
+
+    @contextmanager
+    def acting(self, actor: Actor) -> Iterator[None]:
+        """What the function of this task does is the actor's while the context is open."""
+        number = self.scheduler.current.number
+        before = self._at[number]
+        self._at[number] = before[0], actor
+        try:
+            with self.journal.acting(actor):
+                yield
+        finally:
+            self._at[number] = before
 
     def call(self, action: str, make: Callable[[], Any]) -> Any:
         """A call that a function makes. A connection that breaks once is tried again, as botocore does."""
@@ -145,7 +159,7 @@ class Functions:
 
             self.at_point(Point(name, place, action, actor.owner, actor.fence, send if make else None))
 
-    def _handler(self, name: str) -> Handler:
+    def handler(self, name: str) -> Handler:
         if name not in self._handlers:
             operation = name.removeprefix(PREFIX)
             if operation in self.plain:
@@ -162,14 +176,14 @@ class Functions:
     def installed(self) -> Iterator[None]:
         """The library finds the local cloud's clients, and each function its settings."""
         import once.clients
-        from once import ticket_writes
+        from once import direct, ticket_writes
 
         specs = self.cloud.functions.functions.values()
         settings = {name: value for spec in specs for name, value in spec.environment.items()}
         clients = {name: _Client(self, self.cloud.client(name)) for name in ("dynamodb", "s3")}
         with (
             patch.dict(os.environ, settings),
-            replaced(*((module, "client", clients.__getitem__) for module in (once.clients, ticket_writes))),
+            replaced(*((module, "client", clients.__getitem__) for module in (once.clients, direct, ticket_writes))),
             self.cloud.intercept(self.interceptor),
         ):
             yield

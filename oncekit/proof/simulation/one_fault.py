@@ -12,7 +12,7 @@ from oncekit.local.client_errors import throttled
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import Proceed
 from oncekit.promises.owners import is_fast
-from oncekit.proof.simulation.faults import LONG, Faults, label_of_call, lost, refusal
+from oncekit.proof.simulation.faults import LONG, Faults, label_of_call, lost, refusal, table_throttled
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.world import World
 
@@ -25,15 +25,15 @@ LATE = "arrives late"
 """A write is lost on its way, is sent again, and arrives before some later call or point, or never."""
 DOWN = "down for hours"
 """Where a path makes such a call for the first time: all calls of the API fail, whoever makes them."""
-OPERATOR_FAULTS = ("operator retries", "operator retries by the sweep", "operator resolves", "operator releases")
-"""Just before a call, on paths with something for an operator to do."""
 FORGETS = "operator forgets"
-"""The same, on the paths that name it."""
+"""Just before a call, on the paths that name it."""
 HANGS = "hangs to its end"
 """Where a state of the fast lane begins: there AWS ends the execution, 300 seconds after its start."""
 JOINED = "the other lane"
 """Before a call a duplicate comes by the other lane, and goes as far as it can."""
-POINT_FAULTS = ("function dies", "connection breaks", "connection broken", "hangs")
+THROTTLED = "throttled"
+"""In the direct lane: the table refuses a call, as often as it is sent again."""
+POINT_FAULTS = ("function dies", "connection breaks", "connection broken", "hangs", THROTTLED)
 UNTOUCHED = (
     *("BeginShard", "FindOverdue", "RecoverOperations", "IsThereTime", "LeftForLater", "IsShardSwept", "ShardSwept"),
     *("IsTimeToCount", "CountShard", "NotCounted", "CountOpen", "CountRejected", "AreAllCounted"),
@@ -136,6 +136,14 @@ class OneFault(Faults):
             self._hold(self._arrives, point.send)
         if point.place in ("before", "end"):
             self._go_on()
+        if fault:
+            self._act()
+        if fault == THROTTLED:
+            raise table_throttled(point.action)
+        if fault == DOWN:
+            self._take_down(point.action, HOURS)
+        if point.place == "before":
+            self._refuse_if_down(point)
         if fault == "connection broken":
             self._broken = key
         if fault == "function dies":

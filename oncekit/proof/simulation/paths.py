@@ -36,7 +36,7 @@ class Path:
     enduring: bool = False
     """Interfaces are down for hours, and connections of functions for good."""
     lane: str = "full"
-    """Where `requests` are sent: `full`, `fast`, or `mixed`: by turns, the first one to the fast lane."""
+    """Where `requests` are sent: `full`, `fast`, `direct`, or to several by turns, as in `fast, full`."""
     lane_before: str = "full"
     throttled: float = 0.0
     """Seconds from the beginning for which no function is to be had."""
@@ -45,18 +45,23 @@ class Path:
 
     def lane_of(self, number: int) -> str:
         """Of the n-th of `requests`, from 0."""
-        return ("fast", "full")[number % 2] if self.lane == "mixed" else self.lane
+        lanes = self.lane.split(", ")
+        return lanes[number % len(lanes)]
 
     @property
     def uses_fast_lane(self) -> bool:
-        return {self.lane, self.lane_before} != {"full"}
+        return "fast" in f"{self.lane}, {self.lane_before}"
+
+    @property
+    def uses_direct_lane(self) -> bool:
+        return "direct" in f"{self.lane}, {self.lane_before}"
 
     def lane_of_duplicate(self, number: int) -> str:
-        """Of the n-th of `all_requests` when it is sent again: the other lane, if both are on the path."""
-        if not self.uses_fast_lane:
-            return "full"
+        """Of the n-th of `all_requests` when it is sent again: another lane than before, of those on the path."""
         sent = self.lane_before if number < len(self.before) else self.lane_of(number - len(self.before))
-        return "full" if sent == "fast" else "fast"
+        if self.uses_direct_lane and sent != "direct":
+            return "direct"
+        return "fast" if self.uses_fast_lane and sent != "fast" else "full"
 
     @property
     def all_requests(self) -> tuple[Sent, ...]:
@@ -110,7 +115,7 @@ FAILS_ONCE = again("PermanentError", "ok")
 TWO = (charge(), charge())
 DEATHS = ("dies before", "dies after")
 SAID = (*DEATHS, "answer lost", "never arrives", "arrives late", "function dies", "connection breaks", "hangs")
-AGED = {"full": 200.0, "fast": 450.0}
+AGED = {"full": 200.0, "fast": 450.0, "direct": 200.0}
 """Seconds since the owner of `before` died, by its lane: its lease is over."""
 
 PLAIN_PATHS: tuple[Path, ...] = (
@@ -166,6 +171,8 @@ PENDING_PATHS: tuple[Path, ...] = (
     Path("pending, recovered", (elsewhere(300, COMPLETES),), killed="KeepOpen"),
 )
 FORGETS = ("operator forgets",)
+OPERATED = ("operator retries", "operator retries by the sweep", "operator resolves", "operator releases")
+"""Just before a call, on paths with something for an operator to do."""
 FORGOTTEN_PATHS: tuple[Path, ...] = (
     Path("replay, large result, forgotten", (REPORT,), before=(REPORT,), faults=FORGETS),
     Path("mismatch, forgotten", (charge(1),), before=(charge(),), faults=FORGETS),
@@ -227,8 +234,8 @@ TWICE: tuple[Path, ...] = (
     ),
 )
 MIXED: tuple[Path, ...] = (
-    Path("mixed: in progress, acknowledge", (SLOW, SLOW), apart=3, lane="mixed"),
-    Path("mixed: in progress, wait", (SLOW, SLOW_AND_WAITED_FOR), apart=3, lane="mixed"),
+    Path("mixed: in progress, acknowledge", (SLOW, SLOW), apart=3, lane="fast, full"),
+    Path("mixed: in progress, wait", (SLOW, SLOW_AND_WAITED_FOR), apart=3, lane="fast, full"),
     Path("mixed: fast duplicate of a full owner", (REPORT,), before=(REPORT,), lane="fast"),
     Path("mixed: fast duplicate of a dead full owner", (charge(),), (charge(),), dead="Finalize", lane="fast"),
     Path(
@@ -244,20 +251,104 @@ MIXED: tuple[Path, ...] = (
         (charge(), charge()),
         before=(charge(),),
         dead="ExecuteBusinessLogic",
-        lane="mixed",
+        lane="fast, full",
         lane_before="fast",
         faults=ENDS_EARLY,
     ),
-    Path("mixed: in progress for long", (SLOW, SLOW), apart=150, lane="mixed", faults=ENDS_EARLY),
+    Path("mixed: in progress for long", (SLOW, SLOW), apart=150, lane="fast, full", faults=ENDS_EARLY),
     Path("mixed: failed in one, tried again in the other", (FAILS_ONCE,), before=(FAILS_ONCE,), lane="fast"),
     Path("mixed: mismatch", (charge(1),), before=(charge(),), lane="fast"),
     Path(
         "mixed: pending, asked twice",
         (elsewhere(300, COMPLETES), elsewhere(300, COMPLETES, onConflict="wait")),
         apart=20,
-        lane="mixed",
+        lane="fast, full",
         faults=(*SAID, "hangs to its end"),
     ),
 )
+# ---- in the direct lane, and in several lanes on the same ids ----
+
+DIES_BEFORE, DIES_AFTER = hard("dies before", "ok"), hard("dies after", "ok")
+DIED = "ExecuteBusinessLogic"
+"""Where no owner in the direct lane ever is: it died by itself, and nobody has found it yet."""
+THEN_SWEPT = (*DEATHS, "answer lost", "function dies", "hangs", "throttled")
+"""What goes wrong later is on the paths of the full lane."""
+
+
+def _direct(path: Path) -> Path:
+    return replace(path, lane="direct", lane_before="direct")
+
+
+DIRECT_ALONE: tuple[Path, ...] = (
+    Path("direct: new", (charge(),), enduring=True, joined=True),
+    Path("direct: new, large request", (LARGE,), enduring=True),
+    Path("direct: new, large result", (REPORT,)),
+    Path("direct: fenced steps", (STEPS,), joined=True),
+    Path("direct: duplicate", (charge(),), before=(charge(),), enduring=True),
+    Path("direct: duplicate, large result", (REPORT,), before=(REPORT,)),
+    Path("direct: in progress", (SLOW, SLOW), apart=3),
+    Path("direct: waited for", (SLOW, SLOW_AND_WAITED_FOR), apart=3),
+    Path("direct: dies before its effect", (DIES_BEFORE,), faults=THEN_SWEPT),
+    Path("direct: dies after its effect", (DIES_AFTER,), operated=True, faults=(*THEN_SWEPT, *OPERATED)),
+    Path("direct: error, then the sweep", (hard("error", "ok"),), joined=True, faults=(*THEN_SWEPT, "the other lane")),
+    Path("direct: permanent error", (hard("PermanentError"),), ends=("FAILED",), enduring=True),
+    Path("direct: attempts used up", (hard("error"),), ends=("QUARANTINED",), faults=THEN_SWEPT),
+    Path("direct: quarantine", (CAREFUL,), joined=True),
+    Path("direct: error, quarantine", (hard("error", onCrash="quarantine"),), ends=("QUARANTINED",), operated=True),
+    Path("direct: needs attention", (hard("NeedsAttention"),), ends=("QUARANTINED",)),
+    Path("direct: failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,), enduring=True),
+    Path("direct: failed, tried again by two", (FAILS_ONCE, FAILS_ONCE), before=(FAILS_ONCE,)),
+    Path("direct: pending", (elsewhere(300, COMPLETES),)),
+    Path("direct: pending, early", (elsewhere(300, EARLY),), faults=(*THEN_SWEPT, "arrives late")),
+    Path("direct: pending, late", (elsewhere(60, LATER),), operated=True, faults=(*THEN_SWEPT, *OPERATED)),
+    Path("direct: mismatch", (charge(1),), before=(charge(),)),
+    Path("direct: refused", (request("charge-payment", {}, idempotencyKey=""),), ends=()),
+    Path("direct: new, forgotten", (REPORT,), faults=FORGETS),
+)
+WITH_DIRECT: tuple[Path, ...] = (
+    Path("mixed: direct and full at once", (SLOW, SLOW), lane="direct, full"),
+    Path("mixed: direct and fast at once", (SLOW, SLOW), lane="direct, fast"),
+    Path("mixed: direct, waited for in the full lane", (SLOW, SLOW_AND_WAITED_FOR), apart=3, lane="direct, full"),
+    Path("mixed: full, waited for in the direct lane", (SLOW, SLOW_AND_WAITED_FOR), apart=3, lane="full, direct"),
+    Path("mixed: fast, waited for in the direct lane", (SLOW, SLOW_AND_WAITED_FOR), apart=3, lane="fast, direct"),
+    Path("mixed: direct duplicate of a full owner", (REPORT,), before=(REPORT,), lane="direct"),
+    Path(
+        "mixed: direct duplicate of a dead full owner",
+        (charge(),),
+        before=(charge(),),
+        dead="Finalize",
+        lane="direct",
+        faults=THEN_SWEPT,
+    ),
+    Path(
+        "mixed: direct duplicate of a dead fast owner",
+        (charge(),),
+        before=(charge(),),
+        dead="ExecuteBusinessLogic",
+        lane="direct",
+        lane_before="fast",
+        faults=THEN_SWEPT,
+    ),
+    Path(
+        "mixed: two duplicates of a dead direct owner",
+        (DIES_AFTER, DIES_AFTER),
+        before=(DIES_AFTER,),
+        dead=DIED,
+        lane="full, fast",
+        lane_before="direct",
+        faults=ENDS_EARLY,
+    ),
+    Path("mixed: failed in full, tried again in direct", (FAILS_ONCE,), before=(FAILS_ONCE,), lane="direct"),
+    Path("mixed: failed in direct, tried again in full", (FAILS_ONCE,), before=(FAILS_ONCE,), lane_before="direct"),
+    Path(
+        "mixed: pending in direct, asked in full",
+        (elsewhere(300, COMPLETES), elsewhere(300, COMPLETES, onConflict="wait")),
+        apart=20,
+        lane="direct, full",
+        faults=(*SAID, "throttled"),
+    ),
+    Path("mixed: direct duplicate with another payload", (charge(1),), before=(charge(),), lane="direct"),
+)
+DIRECT_PATHS = (*map(_direct, DIRECT_ALONE), *WITH_DIRECT)
 FAST_PATHS = (*map(_fast, ALONE + TWICE), *MIXED)
-PATHS = (*PLAIN_PATHS, *HARD_PATHS, *PENDING_PATHS, *FORGOTTEN_PATHS, *FAST_PATHS)
+PATHS = (*PLAIN_PATHS, *HARD_PATHS, *PENDING_PATHS, *FORGOTTEN_PATHS, *FAST_PATHS, *DIRECT_PATHS)

@@ -11,7 +11,17 @@ from oncekit.local.boundaries import Boundary
 from oncekit.local.client_errors import throttled
 from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import Proceed
-from oncekit.proof.simulation.faults import LONG, WRITES, Faults, label_of_call, lost, refusal
+from oncekit.local.lanes import is_direct
+from oncekit.proof.simulation.faults import (
+    LONG,
+    OF_TABLE,
+    WRITES,
+    Faults,
+    label_of_call,
+    lost,
+    refusal,
+    table_throttled,
+)
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.plans import Plan
 from oncekit.proof.simulation.scheduler import Task, oldest
@@ -89,6 +99,10 @@ class PlannedFaults(Faults):
         fault = self._step(what, partial(is_possible_in, point))
         if fault in ("dies before", "dies after"):
             raise Died
+        if is_direct(point.owner) and point.place == "before":
+            self._refuse_if_down(point)
+        if fault == "throttled":
+            raise table_throttled(point.action)
         if fault in ("slow", "late"):
             self._world.scheduler.sleep(LONG)
         if point.send is not None:
@@ -116,4 +130,6 @@ def is_possible_in(point: Point, fault: str) -> bool:
     kind = fault.partition(" ")[0]
     if kind == "held":
         return point.send is not None and point.action in WRITES
-    return kind not in ("throttled", "down", "unasked") and (kind in ("dies", "slow", "late") or bool(point.action))
+    if kind == "throttled":
+        return is_direct(point.owner) and point.place == "before" and point.action in OF_TABLE
+    return kind not in ("down", "unasked") and (kind in ("dies", "slow", "late") or bool(point.action))

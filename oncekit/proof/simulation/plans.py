@@ -39,10 +39,6 @@ class Sending:
     request: Sent
     lane: str = "full"
 
-    @property
-    def other_lane(self) -> str:
-        return "full" if self.lane == "fast" else "fast"
-
 
 @dataclass(frozen=True)
 class Act:
@@ -65,13 +61,19 @@ class Plan:
     background: str = "calm"
 
     @property
-    def uses_fast_lane(self) -> bool:
-        return any(sending.lane == "fast" for sending in self.sendings)
+    def lanes(self) -> frozenset[str]:
+        """Those that are used; the full one always may be, by recovery."""
+        return frozenset({"full", *(sending.lane for sending in self.sendings)})
+
+    def lane_of_duplicate(self, sending: Sending) -> str:
+        """When it is sent again: another lane than before, of those that are used."""
+        others = [lane for lane in ("direct", "fast", "full") if lane in self.lanes - {sending.lane}]
+        return next(lane for lane in (*others, "full") if lane != "direct" or _is_for_library(sending.request))
 
     @property
     def size(self) -> int:
-        parts = (self.sendings, self.acts, self.faults, self.switches)
-        return sum(map(len, parts)) + (self.background != "calm") + self.uses_fast_lane
+        parts = (self.sendings, self.acts, self.faults, self.switches, self.lanes)
+        return sum(map(len, parts)) + (self.background != "calm")
 
     def smaller(self) -> Iterator[Plan]:
         """Plans with something left out: halves first, then single ones."""
@@ -86,8 +88,9 @@ class Plan:
             yield replace(self, faults=faults)
         if self.background != "calm":
             yield replace(self, background="calm")
-        if self.uses_fast_lane:
-            yield replace(self, sendings=tuple(replace(each, lane="full") for each in self.sendings))
+        for lane in self.lanes - {"full"}:
+            in_full = [replace(each, lane="full") if each.lane == lane else each for each in self.sendings]
+            yield replace(self, sendings=tuple(in_full))
 
 
 def _with_less(members: Mapping[int, Value]) -> Iterator[dict[int, Value]]:
@@ -159,6 +162,7 @@ def draw(seed: int) -> Plan:
     switches = {dice.randrange(3 * steps): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
     background = dice.choice(BACKGROUNDS)
     drawn = _in_lanes(random.Random(-1 - seed), sendings)  # noqa: S311 no secret
+    drawn = _in_direct_lane(random.Random(-4 - seed), drawn)  # noqa: S311 no secret
     if background == "calm" and any(each.lane == "fast" for each in drawn):
         background = dice.choice(FAST_BACKGROUNDS)
     return Plan(seed, drawn, tuple(acts), faults, switches, background)
@@ -189,6 +193,20 @@ def _in_lanes(dice: random.Random, sendings: Sequence[Sending]) -> tuple[Sending
     """All in one lane, or each in any."""
     lanes = dice.choice((("full",), ("fast",), ("full", "fast")))
     return tuple(replace(each, lane=dice.choice(lanes)) for each in sendings)
+
+
+def _in_direct_lane(dice: random.Random, sendings: Sequence[Sending]) -> tuple[Sending, ...]:
+    """In a third of the plans all that can be, or each in that lane or in its own."""
+    chance = dice.choice((0.0, 0.0, 0.0, 0.0, 0.5, 1.0))
+    return tuple(
+        replace(each, lane="direct") if dice.random() < chance and _is_for_library(each.request) else each
+        for each in sendings
+    )
+
+
+def _is_for_library(sent: Sent) -> bool:
+    """Whether it may be a function's own event: it is one request, of a function with the library."""
+    return isinstance(sent, Mapping) and sent["operation"] != "plain-work"
 
 
 def _as_sent(dice: random.Random, given: Request) -> Sent:

@@ -60,8 +60,7 @@ def run_plan(world: World, plan: Plan) -> Outcome:
             planned.end_of_silence()
             world.recover()
             for number, sending in enumerate(plan.sendings):
-                lane = sending.other_lane if plan.uses_fast_lane else "full"
-                world.start(sending.request, f"again{number}", lane)
+                world.start(sending.request, f"again{number}", plan.lane_of_duplicate(sending))
             world.recover()
             planned.end_of_silence()
             world.recover()

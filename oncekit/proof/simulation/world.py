@@ -10,7 +10,7 @@ import io
 import math
 import random
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from oncekit.local.engine.views import behind
 from oncekit.local.events import Delivery
 from oncekit.local.execution import as_text
 from oncekit.local.faults import Proceed
+from oncekit.local.lanes import DIRECT
 from oncekit.local.once_cloud import PREFIX
 from oncekit.local.patching import replaced
 from oncekit.promises import checker
@@ -31,6 +32,7 @@ from oncekit.promises.evidence import evidence_of
 from oncekit.promises.journal import Fault, Journal, all_records
 from oncekit.promises.owners import is_fast, status_of
 from oncekit.proof.simulation import business
+from oncekit.proof.simulation.direct import Direct
 from oncekit.proof.simulation.functions import Functions, Point
 from oncekit.proof.simulation.scheduler import Scheduler
 
@@ -134,8 +136,10 @@ class World:
         self.journal = stack.enter_context(Journal(self.cloud).open())
         self.functions = Functions(self.cloud, self.scheduler, self.journal, self._at_point)
         self.business = business.Business(self.cloud, self.scheduler, self.functions)
+        self.direct = Direct(self.cloud, self.scheduler, self.journal, self.functions)
         self.functions.plain.update(self.business.handlers)
         stack.enter_context(self.functions.installed())
+        stack.enter_context(self.direct.installed())
         stack.enter_context(business.pauses_in(self.scheduler))
         self.express = Express(self.scheduler)
         stack.enter_context(boundaries(self._at_boundary))
@@ -148,6 +152,7 @@ class World:
         self.cloud.reset()
         self.journal.clear()
         self.business.clear()
+        self.direct.clear()
         self.trace.clear()
         self.dice.seed(seed)
         self.injector, self.behind = Injector(), None
@@ -165,12 +170,17 @@ class World:
 
     # ---- acts ----
 
-    def start(self, request: Any, name: str, lane: str = "full") -> str:
+    def start(self, request: Any, name: str, lane: str = "full") -> Callable[[], bool]:
+        """Send a request; whether it has its answer."""
+        if lane == DIRECT:
+            sender = self.direct.send(request, name)
+            return lambda: sender.done
         output = "StateMachineArn" if lane == "full" else "FastStateMachineArn"
         arn: str = self.cloud.client("stepfunctions").start_execution(
             stateMachineArn=self.cloud.outputs[output], name=name, input=as_text(request)
         )["executionArn"]
-        return arn
+        execution = self.cloud.executions.find(arn)
+        return lambda: execution.status != "RUNNING"
 
     def stop(self, arn: str) -> None:
         """Kill an execution; of an Express one the run that is at work. Nobody can do that to it, but it may happen."""
@@ -197,7 +207,7 @@ class World:
         return list(checker.end_faults(evidence_of(self.journal)))
 
     def faults(self) -> list[Fault]:
-        return [*checker.faults(self.journal), *self.business.faults()]
+        return [*checker.faults(self.journal), *self.business.faults(), *self.direct.faults()]
 
     # ---- where faults come in ----
 
