@@ -237,22 +237,23 @@ def kill(_cloud: TestCloud, call: FunctionCall) -> None:
 
 
 def stop_owner(cloud: TestCloud, call: FunctionCall) -> None:
-    """Stop the execution that the newest invocation of the function belongs to."""
+    """Stop the execution that the newest invocation of the function belongs to; one by an event of its own has none."""
     from oncekit.promises.owners import lock_of
 
     for each in reversed(cloud.functions.invocations):
         if each.function == call.function:
             lock = lock_of(each.event)
-            stop(cloud, str(lock["owner"]) if lock else _caller(cloud))
+            if owner := str(lock["owner"]) if lock else _caller(cloud):
+                stop(cloud, owner)
             return
 
 
 def _caller(cloud: TestCloud) -> str:
-    """The execution that runs a function which gets no lock: a test has one at a time."""
+    """The execution that runs a function which gets no lock: a test has one at a time. Empty if none does."""
     from oncekit.local.execution import state_of
 
     running = cloud.executions.running()
-    return next(str(each.arn) for each in running if state_of(each) == "ExecuteBusinessLogic")
+    return next((str(each.arn) for each in running if state_of(each) == "ExecuteBusinessLogic"), "")
 
 
 def stop(cloud: TestCloud, owner: str) -> None:

@@ -7,7 +7,9 @@ brings it to its end, and the request is sent once more.
 
 from __future__ import annotations
 
+import json
 import math
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -25,16 +27,27 @@ from oncekit.local.moto_resources import containers
 from oncekit.local.once_cloud import PENDING
 from oncekit.promises import checker
 from oncekit.promises.journal import Actor, Journal
+from oncekit.promises.openings import unseen_starts
 from oncekit.testing.cloud import OPEN, SWEEP_SECONDS, SWEEPS
 from oncekit.testing.effects import TELEMETRY, Difference, Document, Usual, documents
 from oncekit.testing.report import Finding, Report
-from oncekit.testing.strikes import Strike, dies_at_its_beginning, is_counted, strikes_elsewhere, strikes_of
+from oncekit.testing.strikes import (
+    SECONDS_TO_ARRIVE,
+    Strike,
+    dies_at_its_beginning,
+    dies_in_its_first_attempt,
+    is_counted,
+    strikes_elsewhere,
+    strikes_of,
+)
 from oncekit.testing.watch import FunctionCall, Make
 
 if TYPE_CHECKING:
     from oncekit.local.lambda_runtime import FunctionSpec
     from oncekit.testing.cloud import TestCloud
 
+DELIVERIES = 5
+"""How often a function gets an event of its own, if that leaves no record."""
 REFUSED = "REFUSED"
 """The status of a request that left no record, or one that has expired."""
 WATCHED_NOTHING = (
@@ -95,10 +108,12 @@ class Matrix:
         request: Mapping[str, Any],
         states: bool,
         elsewhere: Callable[[], object] | None = None,
+        event: Any = None,
     ) -> None:
         self._cloud, self._request, self._states, self._elsewhere = cloud, request, states, elsewhere
+        self._event = event
         self._was_elsewhere = False
-        self._operation = str(request["operation"])
+        self._operation, self._id = str(request["operation"]), checker.id_of(as_text(request))
         self._contents = Contents.of(cloud)
         self._before = documents(cloud)
         self._careful = request.get("onCrash") == "quarantine"
@@ -139,12 +154,15 @@ class Matrix:
         usual, again = self._run(), self._run()
         told = [each.what for each in usual.faults]
         if not told and usual.status not in ("COMPLETED", "FAILED"):
-            told = ["it is refused" if usual.status == REFUSED else f"it ends as {usual.end}"]
+            refused = "it is refused" if self._event is None else f"its event leaves no record of {self._id}"
+            told = [refused if usual.status == REFUSED else f"it ends as {usual.end}"]
         if not told and not any(self._is_effect(each) for each in usual.calls):
             told.append(WATCHED_NOTHING)
         if not told and self._elsewhere is not None and not self._was_elsewhere:
             told.append("it was never pending: leave `elsewhere` out")
-        second_attempt = self._run(dies_at_its_beginning(self._operation))
+        if told:
+            raise NothingToStrike(f"{self._operation}, without any fault: {'; '.join(told)}")
+        second_attempt = self._run(self._begins_anew(usual))
         expected = Usual([usual.left, again.left, second_attempt.left], self._before)
         told += [f"two runs differ: {each.place}: {each.what}" for each in expected.differences(again.left)]
         if told:
@@ -152,6 +170,12 @@ class Matrix:
         # Also by the template: with one attempt, each crash is left to a person.
         self._careful |= second_attempt.status == "QUARANTINED"
         return usual, expected
+
+    def _begins_anew(self, usual: Run) -> Strike:
+        """What leads to a second attempt that does everything."""
+        if self._event is None:
+            return dies_at_its_beginning(self._operation)
+        return dies_in_its_first_attempt(self._operation, self._cloud.once.outputs["TableName"], usual.calls)
 
     def _judge(self, run: Run, usual: Run, expected: Usual, strike: Strike) -> Iterator[Difference]:
         yield from run.faults
@@ -170,10 +194,11 @@ class Matrix:
                 yield Difference(kind, each.place, told.get(each.place, each.what))
 
     def _is_effect(self, call: FunctionCall) -> bool:
-        """Whether it is more than a look, a measurement, or a large answer on its way to its duplicates."""
+        """Whether it is more than a look, a measurement, a large answer on its way to its duplicates, or a lock."""
         bucket = self._cloud.once.outputs["ResponseBucketName"]
         is_answer = call.service == "s3" and f'"{bucket}"' in call.names
-        return not (call.is_read or call.service in TELEMETRY or is_answer)
+        is_lock = call.action == "update_item" and f'"{self._cloud.once.outputs["TableName"]}"' in call.names
+        return not (call.is_read or call.service in TELEMETRY or is_answer or is_lock)
 
     # ---- one run ----
 
@@ -193,10 +218,11 @@ class Matrix:
             path = list(reached)
             calls = [call for call, _ in cloud.watch.calls if is_counted(self._operation, call)]
             if not faults:  # else there is no answer that a duplicate could get
-                cloud.run(self._request)
+                self._send_again()
                 self._go_on_elsewhere()  # if it began only now
         for each in cloud.invocations():
             journal.started(each.event)
+        journal.starts += unseen_starts(journal.writes)
         self._warm()
         faults += [Difference(each.kind, each.promise, each.what) for each in checker.faults(journal)]
         record = self._record()
@@ -208,16 +234,43 @@ class Matrix:
     def _strike(self, strike: Strike | None) -> list[Difference]:
         cloud = self._cloud
         if strike is None:
-            cloud.start(self._request)
+            self._send()
             return self._recover()
         with strike.injected(cloud):
             try:
-                cloud.start(self._request)
+                self._send(strike.held)
                 stuck = self._recover(strike.elsewhere)
             finally:
                 strike.released.set()
             self._let_functions_end()
         return stuck
+
+    def _send(self, held: threading.Event | None = None) -> None:
+        """To the full lane, or as the function's own event; then until it is taken, or the function is held."""
+        if self._event is None:
+            self._cloud.start(self._request)
+            return
+        trigger = threading.Thread(target=self._until_taken, daemon=True)
+        trigger.start()
+        end = time.monotonic() + SECONDS_TO_ARRIVE
+        while trigger.is_alive() and not (held and held.is_set()) and time.monotonic() < end:
+            time.sleep(0.002)
+        if trigger.is_alive():
+            self._until_taken()  # as a queue does when a message becomes visible again
+
+    def _until_taken(self) -> None:
+        function = self._cloud.operations.function_of(self._operation)
+        assert function is not None
+        for _ in range(DELIVERIES):
+            self._cloud.client("lambda").invoke(FunctionName=function.name, Payload=json.dumps(self._event).encode())
+            if self._record():
+                return
+
+    def _send_again(self) -> None:
+        if self._event is None:
+            self._cloud.run(self._request)
+        else:
+            self._until_taken()
 
     def _recover(self, when: str = "") -> list[Difference]:
         try:
@@ -251,7 +304,7 @@ class Matrix:
 
     def _record(self) -> dict[str, Any]:
         """Empty where there is none."""
-        return self._cloud.record(checker.id_of(as_text(self._request))) or {}
+        return self._cloud.record(self._id) or {}
 
     def _let_pass(self, seconds: float) -> None:
         assert isinstance(self._cloud.clock, VirtualClock)

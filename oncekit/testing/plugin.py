@@ -31,6 +31,7 @@ class RunMatrix:
         self,
         request: Mapping[str, Any],
         *,
+        event: Any = None,
         elsewhere: Callable[[], object] | None = None,
         may_repeat: Collection[str] = (),
         states: bool = True,
@@ -39,6 +40,8 @@ class RunMatrix:
     ) -> Report:
         """Strike the function of a request everywhere. The test fails when an effect is not as it is without a fault.
 
+        `event` is one of the function's own, by which it asks for this request itself: the function is invoked with
+        it, and as its trigger does, again for as long as there is no record. Then `request` needs no payload.
         `elsewhere` does what is done elsewhere for an operation that is pending: it is called when that is so, and then
         ends too early, late, twice or never. A workflow on the cloud ends by itself.
         `may_repeat` names places where an effect may happen twice, such as a mail that does no harm: the beginning of
@@ -48,7 +51,7 @@ class RunMatrix:
         __tracebackhide__ = True
         from oncekit.testing.matrix import Matrix
 
-        report = Matrix(self.cloud, request, states, elsewhere).run(may_repeat, seconds)
+        report = Matrix(self.cloud, request, states, elsewhere, event).run(may_repeat, seconds)
         if check and report.findings:
             pytest.fail(str(report), pytrace=False)
         print(report)  # pytest shows it with -rP

@@ -34,6 +34,8 @@ class Strike:
     """Whether it strikes the execution. Then Once decides what comes of it, and may leave that to a person."""
     elsewhere: str = ""
     """When work elsewhere ends, if not in time: `late` or `never`; `again`: it ends once more."""
+    held: threading.Event = field(default_factory=threading.Event)
+    """Set when the function is held."""
     released: threading.Event = field(default_factory=threading.Event)
     """Set when what is held may go on."""
 
@@ -42,7 +44,10 @@ class Strike:
 
 
 def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequence[tuple[str, str]]) -> list[Strike]:
-    """Every strike for a run that made these calls and came to these boundaries (`enter` or `leave`, a state)."""
+    """Every strike for a run that made these calls and came to these boundaries (`enter` or `leave`, a state).
+
+    Where no execution was, the function owned its lock itself.
+    """
     # After a read the world is as it was before it.
     writes = [(n, call) for n, call in enumerate(calls) if not call.is_read]
     strikes = [dies_at_its_beginning(operation)]
@@ -71,6 +76,12 @@ def dies_at_its_beginning(operation: str) -> Strike:
         "the function dies at its beginning",
         lambda cloud: cloud.watch.intercept(beside(begins, False, Once(), partial(kill, cloud))),
     )
+
+
+def dies_in_its_first_attempt(operation: str, table: str, calls: Sequence[FunctionCall]) -> Strike:
+    """Of a function that takes the lock itself: nothing was done but that, and recovery does everything."""
+    locks = (n for n, call in enumerate(calls) if call.action == "update_item" and f'"{table}"' in call.names)
+    return Strike("the function dies when it has its lock", _at(operation, next(locks), True, kill))
 
 
 # ---- work elsewhere ----
@@ -113,14 +124,15 @@ def _at(operation: str, number: int, is_after: bool, act: Act) -> Injection:
 
 def _another_owner(operation: str, number: int, call: FunctionCall) -> Strike:
     """The execution dies; the function hangs until another attempt has done everything, and goes on then."""
-    released = threading.Event()
+    held, released = threading.Event(), threading.Event()
 
     def hold(cloud: TestCloud, call: FunctionCall) -> None:
         stop_owner(cloud, call)
+        held.set()
         released.wait(SECONDS_TO_ARRIVE)
 
     what = f"another owner has finished before {call}"
-    return Strike(what, _at(operation, number, False, hold), released=released)
+    return Strike(what, _at(operation, number, False, hold), held=held, released=released)
 
 
 def _away(operation: str, number: int) -> Injection:

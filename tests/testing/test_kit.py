@@ -10,6 +10,7 @@ import pytest
 from kit import APPLICATION, assert_holds, outcomes_of
 
 FEWEST = {
+    "test_direct_lane.py": 4,
     "test_elsewhere.py": 4,
     "test_faults.py": 16,
     "test_matrix.py": 4,

@@ -28,6 +28,9 @@ def application(once_cloud: TestCloud) -> TestCloud:
         "MAIL_QUEUE": once_cloud.client("sqs").create_queue(QueueName="mail")["QueueUrl"],
         "ORDERS_TABLE": once_cloud.resources["OrdersTable"],
         "STOCK_TABLE": once_cloud.resources["StockTable"],
+        "ONCE_TABLE": once_cloud.once.outputs["TableName"],
+        "ONCE_BUCKET": once_cloud.once.outputs["ResponseBucketName"],
+        "ONCE_RETENTION_DAYS": "30",
     }
     for folder in FUNCTIONS.iterdir():
         once_cloud.add_function(folder.name, folder, environment=environment)
