@@ -19,7 +19,7 @@ class Evidence:
     writes: Sequence[Write]
     starts: Sequence[Start]
     executions: Sequence[Execution]
-    """Each with its request as its input; invocations in the direct lane are among them: see `Journal.invoked`."""
+    """Each with its request as its input; calls in the direct lane are among them: see `Journal.invoked`."""
     by_http: Collection[str]
     """ARNs of the executions whose senders hear by HTTP what came of them, as those in the direct lane always do."""
     records: Mapping[str, Item]

@@ -89,9 +89,10 @@ class Journal:
     writes: list[Write] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
     invoked: list[Execution] = field(default_factory=list)
-    """Invocations in the direct lane, of which whoever invokes may tell, each in the shape of an execution.
+    """Calls of `once` in the direct lane, of which whoever invokes may tell, each in the shape of an execution.
 
-    Its input is the request; its output, what `once` returned; its error, what it raised, or why there is no result.
+    Its ARN is the owner, its input is the request; its output, what `once` returned; its error, what it raised, or why
+    there is no result.
     """
     before: Mapping[str, Item] = field(default_factory=dict)
     """The records that were there when it was opened or emptied, by id."""

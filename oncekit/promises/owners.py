@@ -1,10 +1,10 @@
-"""Owners in all lanes: which run of which execution an owner is, or which call in which invocation of a function.
+"""Owners in all lanes: which run of which execution an owner is, or which call of `once` in which invocation.
 
 In the full lane an owner is an execution's ARN. In the fast lane it is that and a nonce, because an Express execution
 can run twice: each run is an owner by itself. In the direct lane it is an invocation and a nonce, because a function
-can ask for several requests: `direct:<function>:<request id>:<nonce>`. Nobody can be asked whether it lives: it is
-over when its lease is. An operator's lock has an owner that no execution is; so has what has
-ended by a ticket.
+can ask for several requests, those of a batch: `direct:<function>:<request id>:<nonce>`. Each call is an owner and an
+execution by itself. Nobody can be asked whether it lives: it is over when its lease is. An operator's lock has an
+owner that no execution is; so has what has ended by a ticket.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def has_nonce(owner: str) -> bool:
 
 
 def execution_of_owner(owner: str) -> str:
-    """The ARN of its execution; in the direct lane, the invocation that stands for it."""
-    return owner.rpartition(":")[0] if has_nonce(owner) or is_direct(owner) else owner
+    """The ARN of its execution; in the direct lane, the owner itself stands for it."""
+    return owner.rpartition(":")[0] if has_nonce(owner) else owner
 
 
 def name_of(owner: str) -> str:
-    """Of its execution, or its invocation."""
-    return execution_of_owner(owner) if is_direct(owner) else owner.split(":")[7]
+    """Of its execution; in the direct lane, its own."""
+    return owner if is_direct(owner) else owner.split(":")[7]
 
 
 def handed_over_by(arn: str) -> str:

@@ -39,7 +39,7 @@ FIRST, SECOND, FAST = full("first"), full("second"), f"{fast('first')}:nonce"
 RUN_AGAIN = f"{fast('first')}:other"
 """The same execution, which AWS has run once more."""
 DIRECT, NEXT_CALL = "direct:pay:request:nonce", "direct:pay:request:other"
-"""An invocation of a function, which has asked twice."""
+"""An invocation of a function, which has asked twice, as for two messages of a batch."""
 TICKET = f"ticket:{'a' * 32}"
 """The owner of what a ticket has ended."""
 OF_THIS_TRY = f"then f {ID}"
@@ -160,7 +160,7 @@ def ran(
     None is an error without a name, a number the status of an answer as for API Gateway, an object the answer itself.
     Before those calls it `saw`: states that ended, each with the status that was read, or the name of what was started.
     """
-    arn = owner.removesuffix(":nonce").removesuffix(":other")
+    arn = owner if owner.startswith("direct:") else owner.removesuffix(":nonce").removesuffix(":other")
     ended = {"status": "SUCCEEDED", "output": None, "error": None, "states": ("ExecuteBusinessLogic",), **more}
     happened = [event for state, status in saw for event in _read(state, status)]
     happened += [event for fence, name in calls for event in _called(owner, fence, name)]

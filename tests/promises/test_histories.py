@@ -59,7 +59,6 @@ LARGE = ref("results/one")
 FIRST_COME, RECOVERS = f"first-{handed_over_by(fast('first'))}-0000001000000", f"recover-{'a' * 32}-1-3"
 HANDED_OVER = full(FIRST_COME)
 REFUSED_THERE = full(f"refused-{handed_over_by(fast('first'))}")
-INVOCATION = DIRECT.removesuffix(":nonce")
 TOOK_PART = ("TakeNextFence", "ExecuteBusinessLogic")
 
 
@@ -159,9 +158,9 @@ def comes_after_forgetting(record: Item) -> Story:
     ]
 
 
-def raised(*what: Happened, by: str = DIRECT, error: str = "Unavailable") -> Story:
+def raised(*what: Happened, by: str = DIRECT, error: str = "Unavailable", given: Any = REQUEST) -> Story:
     """In the direct lane, whose sender knows; it is sent again by somebody else."""
-    return [*what, {"executionArn": INVOCATION, "byHttp": ""}, refused(by, error), *done_by(SECOND)]
+    return [*what, {"executionArn": by, "byHttp": ""}, refused(by, error, given=given), *done_by(SECOND)]
 
 
 STARTS = {
@@ -508,17 +507,22 @@ IN_DIRECT_LANE = {
     ),
     "who was refused in the direct lane sends it again": Rule(LOST, raised()[1:], raised()),
     "what may pass is told in the direct lane, too": Rule(
-        LOST, [refused(error="Unavailable"), kept(SECOND)], [refused(DIRECT, error="Unavailable"), kept(INVOCATION)]
+        LOST, [refused(error="Unavailable"), kept(SECOND)], [refused(DIRECT, error="Unavailable"), kept(DIRECT)]
     ),
     "once business logic has begun, a function raises nothing": Rule(
         "P5 broken: raised Unavailable after business logic had begun",
         raised(start(owner=DIRECT)),
-        raised(start(owner=FIRST), start(2, SECOND)),
-    ),
-    "that business logic has begun elsewhere is nothing to a function": Rule(
-        "P5 broken: raised PayloadMismatch after business logic had begun",
-        raised(start(owner=NEXT_CALL), error="PayloadMismatch"),
         [start(owner=DIRECT), *done_by(DIRECT)],
+    ),
+    "that business logic has begun for another request is nothing to one": Rule(
+        "P5 broken: raised PayloadMismatch after business logic had begun",
+        raised(start(owner=DIRECT), error="PayloadMismatch"),
+        raised(start(owner=NEXT_CALL), start(2, SECOND), error="PayloadMismatch"),
+    ),
+    "each request of a batch is kept by itself": Rule(
+        "P5 lost: has not kept its request",
+        [by_direct(None, lock(DIRECT)), *raised(by=NEXT_CALL, error="PayloadMismatch"), ran(DIRECT, given=OTHER)],
+        [by_direct(None, lock(DIRECT)), *raised(by=NEXT_CALL, error="PayloadMismatch", given=OTHER), ran(DIRECT)],
     ),
     "an execution may fail after business logic has begun": Rule(
         "P5 broken: raised LockLost after business logic had begun",

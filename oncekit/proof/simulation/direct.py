@@ -24,7 +24,7 @@ from oncekit.local.patching import replaced
 from oncekit.promises.checker import id_of
 from oncekit.promises.journal import Actor, Fault, Journal
 from oncekit.promises.openings import is_new_lock
-from oncekit.promises.owners import execution_of_owner, lock_of
+from oncekit.promises.owners import lock_of
 from oncekit.proof.simulation.functions import Died, Functions
 from oncekit.proof.simulation.scheduler import Scheduler, Task
 
@@ -87,7 +87,7 @@ class Direct:
         for write in self._journal.writes:
             if write.actor is not None and write.actor.kind == DIRECT and is_new_lock(write):
                 assert write.new is not None
-                if write.new["leaseExpiresAt"] < self._ends_at[execution_of_owner(write.actor.owner)]:
+                if write.new["leaseExpiresAt"] < self._ends_at[write.actor.owner.rpartition(":")[0]]:
                     yield Fault("P1", "twice", f"{write.actor.owner} may live longer than its lease")
 
     def _until_taken(self, request: Mapping[str, Any], name: str) -> None:
