@@ -46,7 +46,7 @@ def cells_of_another_library(world: World, old: str, new: str, path: str, fault:
     assert text.count(old) == 1, f"{text.count(old)} times in the library: {old}"
     named = {"__name__": direct.__name__}
     exec(compile(text.replace(old, new), direct.__file__, "exec", dont_inherit=True), named)
-    named |= {name: vars(direct)[name] for name in ("client", "random", "time", "_invocations")}
+    named |= {name: vars(direct)[name] for name in ("client", "random", "time", "uuid", "_invocations")}
     with replaced(*((direct, name, named[name]) for name in ("once", "invoked"))):
         return cells(world, path, ["point"], [fault], label)
 

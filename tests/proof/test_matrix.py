@@ -27,6 +27,8 @@ from in_world import cells, cells_of_another_library, counts, places
         ("direct: new", "point", ["function dies", "hangs", "throttled", "arrives late"], 20),
         ("direct: failed, tried again", "point", ["hangs", "throttled"], 5),
         ("direct: dies after its effect", "point", ["hangs"], 5),
+        ("direct: batch, dies in the middle", "point", ["function dies", "hangs"], 10),
+        ("direct: batch", "point", ["function dies", "throttled"], 5),
         ("mixed: direct duplicate of a dead full owner", "point", ["function dies", "throttled"], 2),
     ],
 )

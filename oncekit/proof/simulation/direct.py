@@ -1,12 +1,14 @@
 """The direct lane: each request is an event of its function's own; and senders, who send again what was not taken.
 
-A sender is what a queue is: what was raised, or what nobody answered, it sends again with the same key, for a day. An
-invocation is told to the journal in the shape of an execution: what it was asked for, and what `once` returned.
+A sender is what a queue is: what was raised, or what nobody answered, it sends again with the same key, for a day; what
+is left of a batch, as a batch. A call of `once` is told to the journal in the shape of an execution: what it was asked
+for, and what it returned.
 """
 
 from __future__ import annotations
 
 import datetime
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,7 +27,8 @@ from oncekit.promises.checker import id_of
 from oncekit.promises.journal import Actor, Fault, Journal
 from oncekit.promises.openings import is_new_lock
 from oncekit.promises.owners import lock_of
-from oncekit.proof.simulation.functions import Died, Functions
+from oncekit.proof.simulation.functions import Functions
+from oncekit.proof.simulation.paths import Batch
 from oncekit.proof.simulation.scheduler import Scheduler, Task
 
 LIVES = 60.0
@@ -44,8 +47,12 @@ class _Context:
 
     function_name: str
     aws_request_id: str
-    ends_at: float
+    began: float
     scheduler: Scheduler
+
+    @property
+    def ends_at(self) -> float:
+        return self.began + LIVES
 
     def get_remaining_time_in_millis(self) -> int:
         return int((self.ends_at - self.scheduler.now()) * 1000)
@@ -65,15 +72,18 @@ class Direct:
         self._too_late: list[str] = []
         self._ends_at: dict[str, float] = {}
         """By invocation: until when it has its time."""
+        self._nonces: dict[int, str] = {}
+        """By task: what the owner that it made last has for a name of its own."""
 
     def clear(self) -> None:
         self._given_up.clear()
         self._too_late.clear()
         self._ends_at.clear()
+        self._nonces.clear()
 
-    def send(self, request: Mapping[str, Any], name: str) -> Task:
-        """A sender, and what it does until its request is taken."""
-        return self._scheduler.spawn(lambda: self._until_taken(request, name), "sender")
+    def send(self, requests: Batch, name: str) -> Task:
+        """A sender, and what it does until its requests are taken, which are those of one operation."""
+        return self._scheduler.spawn(lambda: self._until_taken(requests, name), "sender")
 
     def faults(self) -> Iterator[Fault]:
         """P5: whoever sends again is heard in the end. P1: a lease is for all the time that its owner has.
@@ -90,68 +100,54 @@ class Direct:
                 if write.new["leaseExpiresAt"] < self._ends_at[write.actor.owner.rpartition(":")[0]]:
                     yield Fault("P1", "twice", f"{write.actor.owner} may live longer than its lease")
 
-    def _until_taken(self, request: Mapping[str, Any], name: str) -> None:
+    def _until_taken(self, left: Batch, name: str) -> None:
         pause, until, number = FIRST_PAUSE, self._scheduler.now() + PATIENCE, 0
-        while not self._is_taken(request, f"{name}-{number}"):
+        while left := self._left_of(left, f"{name}-{number}"):
             if self._scheduler.now() > until:
-                self._given_up.append(id_of(request))
+                self._given_up += map(id_of, left)
                 return
             self._scheduler.sleep(pause)
             pause, number = min(2 * pause, LONGEST_PAUSE), number + 1
 
-    def _is_taken(self, request: Mapping[str, Any], name: str) -> bool:
-        """Whether an invocation says in time what came of a request."""
-        function = f"{PREFIX}{request['operation']}"
-        context = _Context(function, name, self._scheduler.now() + LIVES, self._scheduler)
+    def _left_of(self, batch: Batch, name: str) -> Batch:
+        """Those of which an invocation does not say in time what came of them."""
+        function = f"{PREFIX}{batch[0]['operation']}"
+        context = _Context(function, name, self._scheduler.now(), self._scheduler)
         self._ends_at[context.name] = context.ends_at
         told: list[Execution] = []
-
-        def ask() -> None:
-            began, died = self._scheduler.now(), True
-            status, output, error = "ABORTED", None, ""
-            try:
-                status, output, error = self._asked(request, context)
-                died = False
-            except Died:
-                pass
-            told.append(_told(context, request, began, status, output, error))
-            self._journal.invoked.append(told[-1])
-            if died:
-                raise Died
-
+        lived = False
         with suppress(TimeoutError):
-            self._functions.run(function, Actor("function", context.name), ask, LIVES)
-        # Nobody hears of an invocation that has died, or whose time was up.
-        return any(each.status == "SUCCEEDED" or each.error in DECIDED for each in told)
+            actor = Actor("function", context.name)
+            lived = self._functions.run(function, actor, lambda: self._handle(batch, context, told), LIVES)
+        if not lived:  # nobody hears of any of them
+            return batch
+        taken = [each.status == "SUCCEEDED" or each.error in DECIDED for each in told]
+        return tuple(request for request, is_taken in zip(batch, taken, strict=True) if not is_taken)
 
-    def _asked(self, request: Mapping[str, Any], context: _Context) -> tuple[str, Any, str]:
+    def _handle(self, batch: Batch, context: _Context, told: list[Execution]) -> None:
+        """What a function does with an event, one after the other; one that raises does not hold up those after it."""
         operation = self._functions.handler(context.function_name)
         assert isinstance(operation, Operation), "only the library has a direct lane"
-        operation.name = request["operation"]
+        operation.name = batch[0]["operation"]
 
         @operation.entry
-        def handler(event: Mapping[str, Any], _context: object) -> Any:
-            return operation.once(
-                event["payload"],
-                key=event["idempotencyKey"],
-                tenant=event.get("tenant", "default"),
-                wait=WAITS if event.get("onConflict") == "wait" else 0,
-                on_crash=event.get("onCrash", "retry"),
-                on_failed=event.get("onFailed", "replay"),
-            )
+        def handler(_event: object, _context: object) -> None:
+            told.extend(self._told(operation, request, context) for request in batch)
 
+        handler(batch, context)
+
+    def _told(self, operation: Operation, request: Mapping[str, Any], context: _Context) -> Execution:
+        """A call of `once`, which the journal is told of, too, even if it dies in it."""
+        number = self._scheduler.current.number
+        self._nonces[number] = "none"
+        status, output, error = "ABORTED", None, ""
         try:
-            outcome = handler(request, context)
-        except Refused as refused:
-            return "FAILED", None, refused.name
-        except Exception as error:  # once() raises nothing else
-            return "FAILED", None, type(error).__name__
-        if outcome.error is not None:
-            return "SUCCEEDED", None, outcome.error.name
-        told = {"id": outcome.id, "disposition": outcome.disposition}
-        if outcome.disposition != "IN_PROGRESS":
-            told |= {"resultRef": outcome.ref} if outcome.ref is not None else {"result": outcome.text}
-        return "SUCCEEDED", told, ""
+            status, output, error = _asked(operation, request)
+        finally:
+            owner, at = f"{context.name}:{self._nonces[number]}", _iso(context.began)
+            call = Execution(owner, owner, status, request, output, error or None, None, (), 0, [{"timestamp": at}])
+            self._journal.invoked.append(call)
+        return call
 
     # ---- a sandbox for each invocation ----
 
@@ -172,11 +168,17 @@ class Direct:
             replaced(
                 (direct, "time", SimpleNamespace(time=now, monotonic=now, sleep=sleep)),
                 (direct, "random", SimpleNamespace(uniform=lambda _low, high: high)),
+                (direct, "uuid", SimpleNamespace(uuid4=self._nonce)),
                 (direct, "_invocations", _OfSandbox(self._scheduler)),
                 (Operation, "__call__", self._seen(Operation.__call__)),
             ),
         ):
             yield
+
+    def _nonce(self) -> uuid.UUID:
+        drawn = uuid.uuid4()
+        self._nonces[self._scheduler.current.number] = drawn.hex
+        return drawn
 
     def _seen(self, run: Any) -> Any:
         def seen(operation: Operation, event: Any, context: object = None) -> Any:
@@ -218,9 +220,28 @@ class _OfSandbox(list[Any]):
         return self._mine[number]
 
 
-def _told(
-    context: _Context, request: Mapping[str, Any], began: float, status: str, output: Any, error: str
-) -> Execution:
-    at = datetime.datetime.fromtimestamp(began, datetime.UTC).isoformat()
-    name = context.name
-    return Execution(name, name, status, request, output, error or None, None, (), 0, [{"timestamp": at}])
+def _asked(operation: Operation, request: Mapping[str, Any]) -> tuple[str, Any, str]:
+    """The status of a call of `once`, what it returned, and what it raised."""
+    try:
+        outcome = operation.once(
+            request["payload"],
+            key=request["idempotencyKey"],
+            tenant=request.get("tenant", "default"),
+            wait=WAITS if request.get("onConflict") == "wait" else 0,
+            on_crash=request.get("onCrash", "retry"),
+            on_failed=request.get("onFailed", "replay"),
+        )
+    except Refused as refused:
+        return "FAILED", None, refused.name
+    except Exception as error:  # once() raises nothing else
+        return "FAILED", None, type(error).__name__
+    if outcome.error is not None:
+        return "SUCCEEDED", None, outcome.error.name
+    told: dict[str, Any] = {"id": outcome.id, "disposition": outcome.disposition}
+    if outcome.disposition != "IN_PROGRESS":
+        told |= {"resultRef": outcome.ref} if outcome.ref is not None else {"result": outcome.text}
+    return "SUCCEEDED", told, ""
+
+
+def _iso(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat()

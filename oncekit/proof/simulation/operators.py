@@ -38,7 +38,8 @@ class Operators:
         self._forgotten = Counter[str]()
 
     def act(self, act: Act, plan: Plan) -> None:
-        id = id_of(plan.sendings[min(act.target, len(plan.sendings) - 1)].request)
+        sent = [request for each in plan.sendings for request in each.batch or (each.request,)]
+        id = id_of(sent[min(act.target, len(sent) - 1)])
         if act.what in ("aborts", "redrives"):
             self._meddle(act.what)
             return

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 Request = Mapping[str, Any]
-Sent = Request | str | list[Mapping[str, Any]]
+Batch = tuple[Request, ...]
+"""Comes in one event in the direct lane; elsewhere, one after the other."""
+Sent = Request | str | list[Mapping[str, Any]] | Batch
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,10 @@ def hard(*script: str, note: str = "", **more: Any) -> Request:
 def again(*script: str, **more: Any) -> Request:
     """Fails, and is sent again to be tried again; the script goes by fences, as attempts start over."""
     return request("hard-work", {"script": list(script), "by": "fence"}, onFailed="retry", **more)
+
+
+def keyed(given: Request, number: int) -> Request:
+    return {**given, "idempotencyKey": f"key-{number}"}
 
 
 def elsewhere(seconds: int, *says: tuple[float, str], **more: Any) -> Request:
@@ -269,6 +275,8 @@ MIXED: tuple[Path, ...] = (
 # ---- in the direct lane, and in several lanes on the same ids ----
 
 DIES_BEFORE, DIES_AFTER = hard("dies before", "ok"), hard("dies after", "ok")
+OKAY = hard("ok")
+BATCH = (OKAY, keyed(OKAY, 2))
 DIED = "ExecuteBusinessLogic"
 """Where no owner in the direct lane ever is: it died by itself, and nobody has found it yet."""
 THEN_SWEPT = (*DEATHS, "answer lost", "function dies", "hangs", "throttled")
@@ -304,6 +312,10 @@ DIRECT_ALONE: tuple[Path, ...] = (
     Path("direct: mismatch", (charge(1),), before=(charge(),)),
     Path("direct: refused", (request("charge-payment", {}, idempotencyKey=""),), ends=()),
     Path("direct: new, forgotten", (REPORT,), faults=FORGETS),
+    Path("direct: batch", (BATCH,), joined=True),
+    Path("direct: batch, dies in the middle", ((BATCH[0], keyed(DIES_AFTER, 2), keyed(OKAY, 3)),), faults=THEN_SWEPT),
+    Path("direct: batch, the same key twice", ((OKAY, OKAY, hard("ok", note="other")),)),
+    Path("direct: batch, failed, tried again by two", ((FAILS_ONCE, FAILS_ONCE),), before=(FAILS_ONCE,)),
 )
 WITH_DIRECT: tuple[Path, ...] = (
     Path("mixed: direct and full at once", (SLOW, SLOW), lane="direct, full"),
@@ -348,6 +360,8 @@ WITH_DIRECT: tuple[Path, ...] = (
         faults=(*SAID, "throttled"),
     ),
     Path("mixed: direct duplicate with another payload", (charge(1),), before=(charge(),), lane="direct"),
+    Path("mixed: batch, one of it in full", ((SLOW, keyed(SLOW, 2)), keyed(SLOW, 2)), apart=3, lane="direct, full"),
+    Path("mixed: batch, one of it in fast", ((SLOW, keyed(SLOW, 2)), SLOW), apart=3, lane="direct, fast"),
 )
 DIRECT_PATHS = (*map(_direct, DIRECT_ALONE), *WITH_DIRECT)
 FAST_PATHS = (*map(_fast, ALONE + TWICE), *MIXED)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from oncekit.proof.simulation.paths import (
     ORDER,
     STEPS,
+    Batch,
     Request,
     Sent,
     again,
@@ -38,6 +39,11 @@ class Sending:
     at: float
     request: Sent
     lane: str = "full"
+
+    @property
+    def batch(self) -> Batch:
+        """Empty if it is none."""
+        return self.request if isinstance(self.request, tuple) else ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,14 @@ class Plan:
 
     @property
     def size(self) -> int:
-        parts = (self.sendings, self.acts, self.faults, self.switches, self.lanes)
+        parts = (
+            self.sendings,
+            self.acts,
+            self.faults,
+            self.switches,
+            self.lanes,
+            *(each.batch for each in self.sendings),
+        )
         return sum(map(len, parts)) + (self.background != "calm")
 
     def smaller(self) -> Iterator[Plan]:
@@ -80,6 +93,11 @@ class Plan:
         if len(self.sendings) > 1:
             for number in range(len(self.sendings)):
                 yield replace(self, sendings=self.sendings[:number] + self.sendings[number + 1 :])
+        for number, sending in enumerate(self.sendings):
+            for left_out in range(len(sending.batch) if len(sending.batch) > 1 else 0):
+                batch = sending.batch[:left_out] + sending.batch[left_out + 1 :]
+                others = self.sendings[:number], self.sendings[number + 1 :]
+                yield replace(self, sendings=(*others[0], replace(sending, request=batch), *others[1]))
         for number in range(len(self.acts)):
             yield replace(self, acts=self.acts[:number] + self.acts[number + 1 :])
         for switches in _with_less(self.switches):
@@ -163,6 +181,7 @@ def draw(seed: int) -> Plan:
     background = dice.choice(BACKGROUNDS)
     drawn = _in_lanes(random.Random(-1 - seed), sendings)  # noqa: S311 no secret
     drawn = _in_direct_lane(random.Random(-4 - seed), drawn)  # noqa: S311 no secret
+    drawn = _in_batches(random.Random(-5 - seed), drawn)  # noqa: S311 no secret
     if background == "calm" and any(each.lane == "fast" for each in drawn):
         background = dice.choice(FAST_BACKGROUNDS)
     return Plan(seed, drawn, tuple(acts), faults, switches, background)
@@ -204,9 +223,26 @@ def _in_direct_lane(dice: random.Random, sendings: Sequence[Sending]) -> tuple[S
     )
 
 
+def _in_batches(dice: random.Random, sendings: Sequence[Sending]) -> tuple[Sending, ...]:
+    """In half of the plans all that comes to one function in the direct lane comes in one event, as the first of it."""
+    if dice.random() < 0.5:
+        return tuple(sendings)
+    direct: dict[str, list[Sending]] = {}
+    """By operation."""
+    for each in sendings:
+        if each.lane == "direct" and isinstance(each.request, Mapping):
+            direct.setdefault(each.request["operation"], []).append(each)
+    batches = [replace(each[0], request=_joined(each)) for each in direct.values()]
+    return (*(each for each in sendings if each.lane != "direct"), *batches)
+
+
+def _joined(sendings: Sequence[Sending]) -> Batch:
+    return tuple(each.request for each in sendings if isinstance(each.request, Mapping))
+
+
 def _is_for_library(sent: Sent) -> bool:
-    """Whether it may be a function's own event: it is one request, of a function with the library."""
-    return isinstance(sent, Mapping) and sent["operation"] != "plain-work"
+    """Whether it may be a function's own event: a request, or some of them, of a function with the library."""
+    return isinstance(sent, tuple) or (isinstance(sent, Mapping) and sent["operation"] != "plain-work")
 
 
 def _as_sent(dice: random.Random, given: Request) -> Sent:

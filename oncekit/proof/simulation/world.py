@@ -171,10 +171,13 @@ class World:
     # ---- acts ----
 
     def start(self, request: Any, name: str, lane: str = "full") -> Callable[[], bool]:
-        """Send a request; whether it has its answer."""
+        """Send a request, or a batch; whether it has its answer."""
         if lane == DIRECT:
-            sender = self.direct.send(request, name)
+            sender = self.direct.send(request if isinstance(request, tuple) else (request,), name)
             return lambda: sender.done
+        if isinstance(request, tuple):
+            have_ended = [self.start(each, f"{name}-{number}", lane) for number, each in enumerate(request)]
+            return lambda: all(has_ended() for has_ended in have_ended)
         output = "StateMachineArn" if lane == "full" else "FastStateMachineArn"
         arn: str = self.cloud.client("stepfunctions").start_execution(
             stateMachineArn=self.cloud.outputs[output], name=name, input=as_text(request)
