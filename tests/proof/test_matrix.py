@@ -124,8 +124,8 @@ def test_cells_go_red_when_a_promise_is_broken(
 # What is replaced by what in the library; then the path, the fault, the point, and what the cell must come to.
 BREAKAGES_OF_THE_LIBRARY = {
     "business logic begins when the lease is over": (
-        'if self._now() >= int(record["leaseExpiresAt"]["N"]):',
-        "if False:",
+        '>= int(record["leaseExpiresAt"]["N"]):',
+        "< 0:",
         ("direct: new", "hangs", "after update_item"),
         "twice",
     ),

@@ -17,7 +17,7 @@ from oncekit.proof.simulation import one_fault
 from oncekit.proof.simulation.faults import OF_TABLE, WRITES
 from oncekit.proof.simulation.one_fault import LATE, UNTOUCHED, OneFault, killing, throttling
 from oncekit.proof.simulation.operators import Operators
-from oncekit.proof.simulation.paths import AGED, OPERATED, Path
+from oncekit.proof.simulation.paths import AGED, AGO, OPERATED, Path
 from oncekit.proof.simulation.scheduler import Endless
 from oncekit.proof.simulation.world import Injector, World
 
@@ -215,7 +215,7 @@ def _prepare(world: World, path: Path) -> None:
             world.sweeps = False  # nobody has found it yet
         world.start(given, f"before-{number}", path.lane_before)
         world.scheduler.rest()
-        world.pass_time(AGED[path.lane_before] if path.dead else 1.0)
+        world.pass_time(AGED[path.lane_before] if path.dead else AGO)
     world.sweeps = True
     world.behind = killing(world, path.killed) if path.killed else None
     if path.throttled:

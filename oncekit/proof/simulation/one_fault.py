@@ -11,6 +11,7 @@ from oncekit.local.boundaries import Boundary
 from oncekit.local.client_errors import throttled
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.faults import Proceed
+from oncekit.local.lanes import is_direct
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation.faults import LONG, Faults, label_of_call, lost, refusal, table_throttled
 from oncekit.proof.simulation.functions import Died, Point
@@ -65,6 +66,8 @@ class OneFault(Faults):
         """Calls and points after the fault."""
         self._broken: tuple[str, str, str] | None = None
         """The call of an execution, or the point of an owner, that goes on failing."""
+        self._throttled: tuple[str, str, str] | None = None
+        """The point of an invocation that the table goes on refusing; work elsewhere is tried again later."""
         self._attempt, self._refusals = -1, math.inf
 
     @property
@@ -138,7 +141,9 @@ class OneFault(Faults):
             self._go_on()
         if fault:
             self._act()
-        if fault == THROTTLED:
+        if fault == THROTTLED and is_direct(point.owner):
+            self._throttled = key
+        if fault == THROTTLED or self._throttled == key:
             raise table_throttled(point.action)
         if fault == DOWN:
             self._take_down(point.action, HOURS)

@@ -121,6 +121,8 @@ FAILS_ONCE = again("PermanentError", "ok")
 TWO = (charge(), charge())
 DEATHS = ("dies before", "dies after")
 SAID = (*DEATHS, "answer lost", "never arrives", "arrives late", "function dies", "connection breaks", "hangs")
+AGO = 3.0
+"""Seconds since `before` had ended: who reads DynamoDB's clock in answers knows the second, and not more."""
 AGED = {"full": 200.0, "fast": 450.0, "direct": 200.0}
 """Seconds since the owner of `before` died, by its lane: its lease is over."""
 
