@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from once import direct
 
 from oncekit.cli.deployed import decisions, records
 from oncekit.cli.deployed.records import Record
@@ -28,6 +29,7 @@ from oncekit.proof.model.cases import (
     rules_of,
 )
 from oncekit.proof.model.exploration import Counterexample, explore
+from oncekit.proof.model.machine import NOW
 from oncekit.proof.model.world import Budget
 
 
@@ -257,6 +259,35 @@ MUTANTS = {
         "P1: work elsewhere has revived a lock, or made its lease shorter",
         edit("extend", "leaseExpiresAt < :until", "leaseExpiresAt <> :until", "ticket"),
     ),
+    # Calls of the library in the direct lane.
+    "a function ends an operation whatever became of its lock": Mutant(
+        Case((A,), "D", Budget(freezes=1)),
+        "P4: somebody wrote to the lock",
+        edit("Finalize", "#owner = :me AND fence = :mine AND ", "", "direct"),
+    ),
+    "a function takes the lock of a live one": Mutant(
+        Case((A, A), "DD", Budget()), "P1", edit("AcquireLock", "OR expiresAt < :now", "OR fence > :zero", "direct")
+    ),
+    "a function takes what expires this second": Mutant(
+        Case((A, OTHER), "DD", Budget(expiries=1)),
+        "P3",
+        edit("AcquireLock", "OR expiresAt < :now", "OR expiresAt <= :now", "direct"),
+    ),
+    "a failure in a function forgets its steps": Mutant(
+        Case(TWO_RETRY, "DF", Budget(errors=1)),
+        "P2: what steps",
+        edit("RecordFailure", "REMOVE ", "REMOVE steps, ", "direct"),
+    ),
+    "a function that has stood still keeps it open": Mutant(
+        Case((PENDING,), "D", Budget(freezes=1)),
+        "P4: somebody wrote to the lock",
+        edit("KeepOpen", "#owner = :me AND fence = :mine", "fence >= :mine", "direct"),
+    ),
+    "a function that tries again keeps the ticket": Mutant(
+        Case((RETRY | PENDING, RETRY | PENDING), "DD", Budget(tickets=2)),
+        "P3: work elsewhere has changed",
+        edit("AcquireLock", "acquiredAt = :at", "acquiredAt = if_not_exists(acquiredAt, :at)", "direct"),
+    ),
     # And what was right from the start.
     "a recovery takes a free lock": Mutant(
         Case((A,), "F", Budget(crashes=1, operators=1)),
@@ -316,6 +347,20 @@ def test_model_goes_red_when_a_definition_changes(name: str) -> None:
     mutant = MUTANTS[name]
     with rules_of(mutant.case, mutant.edits) as rules, pytest.raises(Counterexample, match=mutant.broken):
         explore(rules, mutant.first)
+
+
+def test_model_goes_red_when_a_function_does_not_look_at_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = direct._Lane._run
+
+    def looks_not(lane: Any, record: Any) -> Any:
+        return run(lane, record | {"leaseExpiresAt": {"N": str(NOW + 60)}})
+
+    monkeypatch.setattr(direct._Lane, "_run", looks_not)
+    with (
+        rules_of(Case((A,), "D", Budget(freezes=1))) as rules,
+        pytest.raises(Counterexample, match="P1: business logic was started without the lock"),
+    ):
+        explore(rules)
 
 
 def test_model_goes_red_when_an_operators_retry_is_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:

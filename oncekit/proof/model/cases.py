@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.model.business import ELSEWHERE
+from oncekit.proof.model.direct import Library
 from oncekit.proof.model.machine import Machine
 from oncekit.proof.model.moves import Rules
 from oncekit.proof.model.record import table
-from oncekit.proof.model.world import FAST, FULL, Budget
+from oncekit.proof.model.world import DIRECT, FAST, FULL, Budget
 
 ROOT = Path(__file__).parents[3]
 MAX_ATTEMPTS = 3
@@ -38,7 +39,7 @@ PENDING: Policy = {"payload": "elsewhere"}
 class Case:
     requests: tuple[Policy, ...]
     lanes: str
-    """Where each request arrives: F, the full lane, or X, the fast one (Express)."""
+    """Where each request arrives: F, the full lane, X, the fast one (Express), or D, the direct one."""
     budget: Budget
     late: frozenset[str] = frozenset()
     full_lane_operations: str = ""
@@ -52,10 +53,10 @@ def request(policy: Policy) -> str:
 
 
 class Edit(NamedTuple):
-    """A text of a state's definition, or of a write by a ticket, that is another one in a mutant."""
+    """A text of a state's definition, or of a call of the library, that is another one in a mutant."""
 
     machines: str
-    """Among operation, fast and sweep; or `ticket`."""
+    """Among operation, fast and sweep; or `ticket`, or `direct`."""
     state: str
     """Of a ticket's writes: complete, fail or extend."""
     old: str
@@ -127,6 +128,20 @@ QUICK: Mapping[str, Case] = {
     "pending, released": Case((PENDING, PENDING), "XF", Budget(tickets=1, operators=1)),
     "pending, forgotten": Case((PENDING,), "X", Budget(tickets=1, forgets=1)),
     "pending, expired": Case((PENDING, OTHER), "FX", Budget(tickets=2, expiries=2)),
+    "direct": Case((A,), "D", Budget(losses=1, errors=1, crashes=1)),
+    "direct, stands still": Case((A,), "D", Budget(freezes=1, crashes=1, losses=1)),
+    "direct, quarantine": Case((QUARANTINE,), "D", Budget(crashes=1, errors=1, freezes=1)),
+    "direct and full": Case((A, A), "DF", Budget(freezes=1, losses=1)),
+    "direct and fast": Case((RETRY, RETRY), "DX", Budget(errors=1, freezes=1)),
+    "direct, twice": Case((RETRY, RETRY), "DD", Budget(errors=1, losses=1)),
+    "direct, another payload": Case((A, OTHER), "XD", Budget(crashes=1, operators=1)),
+    "direct, released": Case((A, A), "DF", Budget(freezes=1, operators=1)),
+    "direct, late acquisition": Case((A,), "D", Budget(late=1, crashes=1, freezes=1), ACQUIRE),
+    "direct, late release": Case((A,), "D", Budget(late=1, errors=1, crashes=1), RELEASE),
+    "direct, large": Case((LONG,), "D", Budget(freezes=1, crashes=1)),
+    "direct, pending": Case((PENDING,), "D", Budget(tickets=2, errors=1, freezes=1)),
+    "direct, pending, late": Case((PENDING,), "D", Budget(tickets=1, late=1, crashes=1), KEEP_OPEN),
+    "direct, expiry": Case((RETRY, OTHER), "DD", Budget(errors=1, expiries=2)),
 }
 """Seconds each, in the tests of the proof. What they are about is in their names; the rest comes with `DEEP`."""
 
@@ -185,10 +200,40 @@ def _deep() -> Iterator[tuple[str, Case]]:
             for budget in both_elsewhere:
                 if "X" in lanes or not budget.doubles:
                     yield _name(budget, lanes, *policies), Case(policies, lanes, budget)
+    yield from _deep_in_direct_lane()
     yield "handed over, and a duplicate", Case((WAIT, A), "XF", Budget(crashes=1), full_lane_operations="charge")
     yield "three requests", Case((RETRY, RETRY, RETRY), "FXF", Budget(errors=1))
     again = Case((RETRY, RETRY), "FF", Budget(late=1, errors=2, expiries=2), ACQUIRE)
     yield "late acquisition of a failure, TTL", again
+
+
+def _deep_in_direct_lane() -> Iterator[tuple[str, Case]]:
+    """The same, with sandboxes that stand still."""
+    alone = (
+        Budget(crashes=1, losses=1, late=1),
+        Budget(crashes=1, errors=2),
+        Budget(freezes=1, losses=1, late=1),
+        Budget(freezes=1, crashes=1, operators=1),
+        Budget(freezes=1, errors=1, late=1),
+    )
+    elsewhere = (
+        Budget(freezes=1, tickets=1, operators=1),
+        Budget(freezes=1, tickets=1, late=1),
+        Budget(tickets=2, crashes=1, errors=1),
+    )
+    for policy in (A, QUARANTINE, RETRY, LONG, PENDING):
+        for budget in elsewhere if policy is PENDING else alone:
+            yield _name(budget, "D", policy), Case((policy,), "D", budget)
+    together = (
+        Budget(freezes=1, crashes=1),
+        Budget(freezes=1, late=1),
+        Budget(freezes=1, operators=1),
+        Budget(errors=1, expiries=2),
+    )
+    for policies in ((RETRY, RETRY), (QUARANTINE | RETRY, QUARANTINE), (A, OTHER)):
+        for lanes in ("DD", "DF", "FD", "DX", "XD"):
+            for budget in together:
+                yield _name(budget, lanes, *policies), Case(policies, lanes, budget)
 
 
 def _name(budget: Budget, lanes: str, *policies: Policy) -> str:
@@ -231,18 +276,20 @@ def rules_of(case: Case, edits: tuple[Edit, ...] = ()) -> Iterator[Rules]:
     """The rules of a case, from the definitions as they are, or edited."""
     machines = dict(_definitions(case.full_lane_operations))
     of_tickets = tuple((each.state, each.old, each.new) for each in edits if each.machines == "ticket")
+    of_direct = {each.state: (each.old, each.new) for each in edits if each.machines == "direct"}
     for edit in edits:
-        for machine in edit.machines.replace("ticket", "").split():
+        for machine in set(edit.machines.split()) - {"ticket", "direct"}:
             machines[machine] = edit.of(machines[machine])
     name: str = machines["operation"]["States"]["AcquireLock"]["Arguments"]["TableName"]
     with table(name) as there:
         yield Rules(
             full=_machine(json.dumps(machines["operation"])),
             fast=_machine(json.dumps(machines["fast"])),
+            direct=Library(name, INLINE_LIMIT, of_direct),
             sweep=_machine(json.dumps(machines["sweep"])),
             table=there,
             requests=tuple(
-                (request(each), FAST if lane == "X" else FULL)
+                (request(each), {"F": FULL, "X": FAST, "D": DIRECT}[lane])
                 for each, lane in zip(case.requests, case.lanes, strict=True)
             ),
             budget=case.budget,

@@ -1,9 +1,10 @@
-"""The lock protocol as an exhaustive model: every interleaving of the requests of one id in both lanes, with the
+"""The lock protocol as an exhaustive model: every interleaving of the requests of one id in all lanes, with the
 faults and operators that a case has, explored breadth-first.
 
-The program of the model is the definitions themselves (machine.py), its writes are their condition and update
-expressions (record.py), and its business logic is the library (business.py). Every move is held against the promises;
-then, from every world that was reached, a good end must be in reach without any further bad luck (P5).
+The program of the model is the definitions themselves (machine.py) and the library (direct.py), its writes are their
+condition and update expressions (record.py), and its business logic is the library, too (business.py). Every move is
+held against the promises; then, from every world that was reached, a good end must be in reach without any further bad
+luck (P5).
 
     python -m oncekit.proof.model [CASE...]
 """

@@ -15,11 +15,13 @@ from oncekit.asl.history import iso
 from oncekit.cli.deployed import decisions
 from oncekit.proof.model import operators, promises, tickets
 from oncekit.proof.model.business import ELSEWHERE, LOST, charged, pending
+from oncekit.proof.model.direct import BUSINESS, OVER, REFUSED, UNAVAILABLE, Library
 from oncekit.proof.model.machine import NOW, At, End, Machine, Next, Uncaught
 from oncekit.proof.model.promises import Broken
 from oncekit.proof.model.record import Table, as_json, edited, is_open, number, parsed, projected, text, time_of
 from oncekit.proof.model.record import with_number as timed
 from oncekit.proof.model.world import (
+    DIRECT,
     FAILED_AT,
     FAST,
     FULL,
@@ -36,8 +38,6 @@ from oncekit.proof.model.world import (
     tidied,
 )
 
-BUSINESS = "ExecuteBusinessLogic"
-REFUSED = "DynamoDB.ConditionalCheckFailedException"
 LOST_ANSWERS = {
     "dynamodb": "DynamoDB.InternalServerErrorException",
     "s3": "S3.S3Exception",
@@ -72,6 +72,7 @@ class Rules:
 
     full: Machine
     fast: Machine
+    direct: Library
     sweep: Machine
     """The branch of the sweep that looks at one record."""
     table: Table
@@ -95,7 +96,8 @@ class Rules:
 
         A request that is gone from the bucket fails each sweep, which rings an alarm: an operator has it.
         """
-        at_work = any(each.is_running for each in world.executions) or world.functions or world.sweeps or world.late
+        to_come = (*world.functions, *world.sweeps, *world.late, *world.again)
+        at_work = any(each.is_running for each in world.executions) or to_come
         return not at_work and ((not is_open(world.record) and not world.owed) or self._is_alarm(world))
 
     def _is_alarm(self, world: World) -> bool:
@@ -127,6 +129,11 @@ class Rules:
     # ---- What comes from outside ----
 
     def _arrivals(self, world: World) -> Iterator[Move]:
+        for name, given in set(world.again):
+            left = tuple(each for each in world.again if each != (name, given))
+            aged = _after_failure(world)._replace(again=left, released=False)
+            again = Execution(name, 0, DIRECT, given, NEW, True, "", "", knows=_failure(aged))
+            yield Move(f"{name} comes again", True, self._begun(aged, again))
         if world.arrived == len(self.requests):
             return
         given, lane = self.requests[world.arrived]
@@ -144,7 +151,9 @@ class Rules:
         assert isinstance(step, At)
         return world.put(execution._replace(position=step.position, variables=step.variables))
 
-    def _machine(self, execution: Execution) -> Machine:
+    def _machine(self, execution: Execution) -> Machine | Library:
+        if execution.lane == DIRECT:
+            return self.direct
         return self.fast if execution.lane == FAST else self.full
 
     def _fingerprint(self, execution: Execution) -> str:
@@ -159,7 +168,7 @@ class Rules:
             yield Move("a failure is a while ago", False, _after_failure(world))
         item, expiry = parsed(record), time_of(record, "expiresAt")
         owner = world.execution(world.holder)
-        may_be_alive = owner is not None and owner.lane == FAST and promises.lives(world, item)
+        may_be_alive = owner is not None and owner.lane != FULL and promises.lives(world, item)
         if is_open(record) and number(item, "leaseExpiresAt") >= NOW and not may_be_alive:
             # One that was made longer under the same fence is another one, and ends later.
             over = NOW - 1000 + 100 * ("pendingSince" in item) - world.budget.extends
@@ -192,7 +201,7 @@ class Rules:
             yield Move("once resolve", False, done(operators.complete)._replace(answer=operators.RESULT))
             yield Move("once resolve --failed", False, done(operators.fail))
         is_over = status == "QUARANTINED" or is_pending or (time_of(record, "leaseExpiresAt") or 0) < NOW
-        has_ended = owner is None or not owner.is_running or is_pending or (owner.lane == FAST and is_over)
+        has_ended = owner is None or not owner.is_running or is_pending or (owner.lane != FULL and is_over)
         if status in promises.OPEN and is_over and has_ended and (kept or "request" in item):
             yield Move("once retry", False, done(decisions.retry)._replace(begun=False, owed=True))
         if status in promises.OPEN and has_ended and (is_over or (owner is not None and owner.lane == FULL)):
@@ -215,7 +224,7 @@ class Rules:
             owner = world.execution(world.holder)
             is_pending = "pendingSince" in parsed(record)
             is_over = is_pending or (time_of(record, "leaseExpiresAt") or 0) < NOW
-            has_ended = owner is None or not owner.is_running or is_pending or (owner.lane == FAST and is_over)
+            has_ended = owner is None or not owner.is_running or is_pending or (owner.lane != FULL and is_over)
             is_stopped = has_ended and (is_over or (owner is not None and owner.lane == FULL))
             if text(parsed(record), "status") in promises.CLOSED or is_stopped:
                 held = done(operators.hold)._replace(released=True)
@@ -272,14 +281,17 @@ class Rules:
 
     def _of_execution(self, world: World, execution: Execution) -> Iterator[Move]:
         label = f"{execution.name}: {execution.position}"
-        budget, variables = world.budget, parsed(execution.variables)
+        budget, variables = world.budget, {} if execution.lane == DIRECT else parsed(execution.variables)
         if budget.crashes:
             yield Move(f"{label}: it is stopped", False, self._stopped(world, execution).spend("crashes"))
         if budget.hurry and execution.position == "ReadRecord" and variables.get("stopsAt", 0) > NOW + 60:
             late = edited(execution.variables, (("stopsAt", str(NOW + 60)),))
             yield Move(f"{label}: time is short", False, world.put(execution._replace(variables=late)).spend("hurry"))
+        holds = is_open(world.record) and execution.owner == world.holder
+        if budget.freezes and execution.lane == DIRECT and holds and not execution.is_late:
+            yield Move(f"{label}: it stands still until its lease is over", False, self._late(world, execution))
         if execution.waits:
-            if budget.errors:
+            if budget.errors and execution.lane != DIRECT:
                 unknown = self._heard(world.spend("errors"), execution, Error("Lambda.Unknown"))
                 yield Move(f"{label}: the answer is lost while the function works on", False, unknown)
             return
@@ -336,8 +348,8 @@ class Rules:
                 return Answer(world, "{}")
             case "sfn:describeExecution":
                 found = world.execution(arguments["ExecutionArn"])
-                if ":express:" in arguments["ExecutionArn"]:
-                    raise Broken("P5: an owner in the fast lane was asked whether it lives")
+                if "StateMachine" not in arguments["ExecutionArn"] or ":express:" in arguments["ExecutionArn"]:
+                    raise Broken("P5: an owner that is in the fast or the direct lane was asked whether it lives")
                 if found is None:
                     return Answer(world, Error("Sfn.ExecutionDoesNotExistException"))
                 return Answer(world, as_json(_RUNNING if found.is_running else {"Status": "ABORTED"}))
@@ -370,7 +382,8 @@ class Rules:
         before = world.record
         record = self.table.update(before, call)
         if record is None:
-            return Answer(world, Error(REFUSED))
+            there = {} if before is None else {"Item": parsed(before)}
+            return Answer(world, Error(REFUSED, as_json(there)) if writer.lane == DIRECT else Error(REFUSED))
         promises.written(world, writer, record, self.max_attempts, late)
         new, is_new = parsed(record), promises.begins_anew(world, record, late)
         tries = world.tries + (is_new or promises.is_tried_again(before, record))
@@ -405,7 +418,8 @@ class Rules:
             return self._stopped(world, execution)
         if isinstance(step, End):
             return self._ended(world, execution, step)
-        if step.position == "RefuseRequest" and parsed(step.variables).get("refusedAs") == "PayloadMismatch":
+        refuses = step.position == "RefuseRequest"
+        if refuses and (execution.lane == DIRECT or parsed(step.variables).get("refusedAs") == "PayloadMismatch"):
             promises.refused(world, execution, self._fingerprint(execution))
         variables = step.variables
         if '"failure"' in variables and parsed(variables)["failure"]["name"] != LOST:
@@ -415,6 +429,8 @@ class Rules:
         return world.put(execution._replace(position=step.position, variables=variables))
 
     def _ended(self, world: World, execution: Execution, end: End) -> World:
+        if end.state == UNAVAILABLE:
+            return self._stopped(world, execution)
         promises.ended(world, execution, end, self._fingerprint(execution))
         after = world.put(ended(execution))
         if end.state in ("AcknowledgeDuplicate", "OperationInProgress"):
@@ -426,9 +442,26 @@ class Rules:
         return after._replace(owed=False) if handed_over_ends and end.state != "LockLost" else after
 
     def _stopped(self, world: World, execution: Execution) -> World:
-        """By a person, by AWS, or by time. Who stops what was handed over, before it has the lock, has it."""
+        """By a person, by AWS, or by time. Who stops what was handed over, before it has the lock, has it.
+
+        In the direct lane its business logic dies with it, and its sender sends it again.
+        """
+        if execution.lane == DIRECT:
+            functions = tuple(each for each in world.functions if each.owner != execution.owner)
+            again = tuple(sorted((*world.again, (f"{execution.name}'", execution.given))))
+            return world.put(ended(execution))._replace(functions=functions, again=again)
         owed = world.owed and not (execution.is_handed_over and not is_open(world.record))
         return world.put(ended(execution))._replace(owed=owed)
+
+    def _late(self, world: World, execution: Execution) -> World:
+        """It knows that its lease is over only if it looks, which it does before business logic begins."""
+        record = timed(world.record or "", "leaseExpiresAt", OVER)
+        after, execution = world.spend("freezes")._replace(record=record), execution._replace(is_late=True)
+        if execution.position == BUSINESS and not execution.waits:
+            step = self.direct.late(execution.variables, execution.me, execution.given)
+            assert isinstance(step, At)
+            execution = execution._replace(position=step.position, variables=step.variables)
+        return after.put(execution)
 
     def _invocations(self, world: World, execution: Execution, label: str) -> Iterator[Move]:
         machine = self._machine(execution)
@@ -444,7 +477,7 @@ class Rules:
         begun = world._replace(functions=functions, begun=world.begun or not execution.outrun)
         begun = begun.put(execution._replace(waits=True, fence=fence, began_in=execution.of_try))
         yield Move(f"{label}: business logic starts", True, begun)
-        if world.budget.errors:
+        if world.budget.errors and execution.lane != DIRECT:
             for name in ("Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"):
                 # That it is called again before that changes nothing.
                 gives_up = self._heard(world.spend("errors"), execution, Error(name), again=False)

@@ -53,7 +53,8 @@ def lives(world: World, item: dict[str, Any]) -> bool:
     execution = world.execution(owner)
     if execution is None or not number(item, "leaseExpiresAt", 1) or "pendingSince" in item:
         return False
-    return execution.is_running or (execution.lane == FAST and any(each.owner == owner for each in world.functions))
+    is_at_work = execution.is_running and not execution.is_late
+    return is_at_work or (execution.lane == FAST and any(each.owner == owner for each in world.functions))
 
 
 def written(world: World, writer: Execution, after: str, max_attempts: int, late: Late | None) -> None:

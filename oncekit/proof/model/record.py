@@ -132,6 +132,8 @@ def is_open(record: Record) -> bool:
 def projected(record: str, call: str) -> str:
     """GetItem's answer for these arguments."""
     arguments = json.loads(call)
+    if "ProjectionExpression" not in arguments:
+        return as_json({"Item": parsed(record)})
     names = arguments.get("ExpressionAttributeNames", {})
     wanted = [names.get(part.strip(), part.strip()) for part in arguments["ProjectionExpression"].split(",")]
     item = parsed(record)

@@ -16,7 +16,7 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.proof.model.machine import NOW
 from oncekit.proof.model.record import Record, parsed, text
 
-FULL, FAST = "full", "fast"
+FULL, FAST, DIRECT = "full", "fast", "direct"
 NEW, OLD = iso(NOW), iso(NOW - 20)
 """When an execution started: after the last failure was recorded, or before."""
 FAILED_AT = iso(NOW - 10)
@@ -51,6 +51,8 @@ class Execution(NamedTuple):
     """The try in which it last started business logic: after TTL, fences begin anew."""
     outrun: bool = False
     """Work elsewhere has ended the operation between that look and the start of business logic."""
+    is_late: bool = False
+    """In the direct lane: its sandbox stands still, or has stood still, for longer than its lease."""
 
     @property
     def id(self) -> str:
@@ -77,13 +79,15 @@ class Execution(NamedTuple):
 
 @functools.cache
 def _id(name: str, lane: str) -> str:
+    if lane == DIRECT:
+        return f"{DIRECT}:charge:{name}"
     return f"{_EXPRESS}{name}:{name}" if lane == FAST else f"{_STANDARD}{name}"
 
 
 @functools.cache
 def _owner(name: str, lane: str, run: int) -> str:
-    id = _id(name, lane)
-    return f"{id}:{uuid.UUID(int=run, version=4)}" if lane == FAST else id
+    id, nonce = _id(name, lane), uuid.UUID(int=run, version=4)
+    return {FULL: id, FAST: f"{id}:{nonce}", DIRECT: f"{id}:{nonce.hex}"}[lane]
 
 
 @functools.cache
@@ -152,6 +156,8 @@ class Budget(NamedTuple):
     """Work elsewhere that says that it goes on."""
     hurry: int = 0
     """Executions of the fast lane that have no time for an attempt."""
+    freezes: int = 0
+    """Sandboxes of the direct lane that stand still, and may wake up."""
 
 
 class World(NamedTuple):
@@ -181,6 +187,8 @@ class World(NamedTuple):
     """Somebody was told that the request is in progress."""
     elsewhere: tuple[tuple[str, int], ...] = ()
     """Tickets of work that has begun elsewhere, each with its try."""
+    again: tuple[tuple[str, str], ...] = ()
+    """Name and request of what is sent to the direct lane again: its sender has not heard what came of it."""
 
     def spend(self, what: str) -> World:
         return self._replace(budget=self.budget._replace(**{what: getattr(self.budget, what) - 1}))
