@@ -72,7 +72,10 @@ def test_an_owner_that_died_may_run_until_its_lease_is_over(operator: Operator, 
     ("act", "before"),
     [
         (DIES, "Its owner before (request {} of {}) ended before it was done: your function may have run then."),
-        (FAILS, "The direct lane tried it once, and handed it over: your function may have run then."),
+        (
+            FAILS,
+            "The direct lane tried it once (OSError: it rains), and handed it over: your function may have run then.",
+        ),
     ],
 )
 def test_how_recovery_went_on_is_told(operator: Operator, function: Direct, act: Any, before: str) -> None:
