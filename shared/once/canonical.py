@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Context
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -139,23 +139,7 @@ def kept(request: dict[str, Any]) -> str | None:
 
 
 def _number(value: float) -> str:
-    return _script(float(_DIGITS.create_decimal_from_float(value)))
-
-
-def _script(value: float) -> str:
-    """ECMA-262, Number::toString: the shortest digits, which Python finds, too, in another notation."""
-    if value == 0:
-        return "0"
-    sign, (whole, _, exponent) = "-" if value < 0 else "", repr(abs(value)).partition("e")
-    before, _, after = whole.partition(".")
-    digits, point = before + (after if after != "0" else ""), len(before) + int(exponent or 0)
-    point -= len(digits) - len(digits.lstrip("0"))
-    digits = digits.lstrip("0").rstrip("0")
-    if len(digits) <= point <= 21:
-        return sign + digits.ljust(point, "0")
-    if 0 < point <= 21:
-        return f"{sign}{digits[:point]}.{digits[point:]}"
-    if -6 < point <= 0:
-        return f"{sign}0.{'0' * -point}{digits}"
-    rest = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{sign}{digits[0]}{rest}e{point - 1:+d}"
+    """ECMA-262, `Number(value.toPrecision(15)).toString()`: the shortest digits are those that Python finds, too."""
+    rounded = float(_DIGITS.create_decimal_from_float(value)) or 0.0  # -0 is 0
+    shortest = Decimal(repr(rounded)).normalize(_DIGITS)
+    return f"{shortest:f}" if -7 < shortest.adjusted() < 21 else f"{shortest:e}"
