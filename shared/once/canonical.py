@@ -134,8 +134,12 @@ def kept(request: dict[str, Any]) -> str | None:
     text = text_of(request)
     numbers = (float(each) for _, each in _values(request["payload"]) if _is_number(each))
     is_exact = all(float(_number(each)) == each for each in numbers)
-    fits = size_of(text) + 4 * len(request["idempotencyKey"]) + 1200 <= INLINE_BYTES
-    return text if fits and is_exact else None
+    return text if is_small(size_of(text), request["idempotencyKey"]) and is_exact else None
+
+
+def is_small(size: int, key: str) -> bool:
+    """Whether the record of this key has room for a text of so many bytes."""
+    return size + 4 * len(key) + 1200 <= INLINE_BYTES
 
 
 def _number(value: float) -> str:

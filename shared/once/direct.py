@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -26,8 +27,7 @@ from once.errors import LockLostError, NeedsAttention, PermanentError
 from once.logs import logger
 from once.outcome import Failure, Outcome, Refused
 from once.place import Place, place
-from once.result_store import ResultStore
-from once.ticket_writes import INLINE_BYTES, error_value, ref_value
+from once.ticket_writes import error_value, ref_value, result_value
 
 MARGIN: Final = 60
 """Seconds that a lease lasts longer than the function may: clocks differ."""
@@ -39,7 +39,6 @@ Done = TypeVar("Done")
 Disposition = Literal["EXECUTED", "REPLAYED", "IN_PROGRESS"]
 NEW: Final = "attribute_not_exists(id) OR expiresAt < :now"
 AGAIN: Final = "#status = :failed AND #owner = :theirs AND fence = :read AND expiresAt >= :now"
-NAMES: Final = {f"#{name}": name for name in ("status", "owner", "result", "error", "request")}
 Item: TypeAlias = dict[str, Any]
 """As DynamoDB has it, each value under its type."""
 
@@ -236,23 +235,19 @@ class _Lane:
         except LockLostError:
             return self._converge(record)
         except PermanentError as error:
-            return self._end(record, "FAILED", "#error", error_value(_with_status(error)), "")
+            return self._end(record, "FAILED", "error", error_value(_with_status(error)), "")
         except Exception as error:  # what it did is unknown, so onCrash decides
             if self._asked.on_crash == "quarantine" or isinstance(error, NeedsAttention):
                 return self._quarantine(record, error)
-            return self._release(record, {"#error": error_value(error)}, int(record["attempts"]["N"]))
+            return self._release(record, {"error": error_value(error)}, int(record["attempts"]["N"]))
 
     def _answer(self, record: Item, reply: Mapping[str, Any]) -> tuple[str, Any]:
-        """The attribute for the result, and its value: in the record if it is small, else in the bucket."""
-        ref = reply.get("onceResultRef")
-        if ref is None:
-            text = reply["onceResult"]
-            if len(text) + 4 * len(self._asked.key) + 1200 <= INLINE_BYTES:
-                return "#result", {"S": text}
-            store = ResultStore.deployed(self._where.bucket, self._where.retention_days)
-            fence = int(record["fence"]["N"])
-            ref = self._insisting(lambda: store.put(id=self._id, fence=fence, owner=self._me, text=text))
-        return "resultRef", ref_value(ref)
+        """The attribute for the result, and its value."""
+        if "onceResultRef" in reply:
+            return "resultRef", ref_value(reply["onceResultRef"])
+        text, fence, where = reply["onceResult"], int(record["fence"]["N"]), self._where
+        answer = partial(result_value, text, self._id, fence, self._me, where.bucket, where.retention_days)
+        return self._insisting(answer)
 
     def _event(self, record: Item) -> dict[str, Any]:
         """As ExecuteBusinessLogic makes it."""
@@ -279,7 +274,7 @@ class _Lane:
     def _end(self, record: Item, status: str, field: str, answer: Any, removes: str) -> Outcome:
         """Completed or failed for good. It may be repeated, as botocore does when an answer was lost."""
         update = (
-            f"SET #status = :end, {field} = :answer, finishedAt = :at, expiresAt = :expires "
+            f"SET #status = :end, #{field} = :answer, finishedAt = :at, expiresAt = :expires "
             f"REMOVE leaseExpiresAt, openShard, {removes}#request, requestRef"
         )
         values = {
@@ -304,9 +299,8 @@ class _Lane:
     def _release(self, record: Item, more: Item, attempts: int) -> Outcome:
         """The next sweep starts it in the full lane."""
         sets = {"leaseExpiresAt": {"N": "0"}, "attempts": {"N": str(attempts)}, **more}
-        values = {f":{name.strip('#')}": value for name, value in sets.items()}
-        update = "SET " + ", ".join(f"{name} = :{name.strip('#')}" for name in sets)
-        return self._write(record, "= :open", update, values, "IN_PROGRESS")
+        update = "SET " + ", ".join(f"#{name} = :{name}" for name in sets)
+        return self._write(record, "= :open", update, {f":{name}": sets[name] for name in sets}, "IN_PROGRESS")
 
     def _write(self, record: Item, status: str, update: str, values: Item, what: Disposition) -> Outcome:
         """What this invocation has done if the write held, else what is there; nobody knows: it is in progress."""
@@ -367,7 +361,7 @@ class _Lane:
                 Key={"id": {"S": self._id}},
                 ConditionExpression=condition,
                 UpdateExpression=update,
-                ExpressionAttributeNames={short: name for short, name in NAMES.items() if short in used},
+                ExpressionAttributeNames={f"#{name}": name for name in re.findall(r"#(\w+)", used)},
                 ExpressionAttributeValues={":me": {"S": self._me}, **values},
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",

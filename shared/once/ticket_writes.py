@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from once.canonical import is_small, size_of
 from once.clients import client
 from once.errors import CAUGHT_BY_NAME, PermanentError, TicketError
 from once.result import JSON, json_text
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
-INLINE_BYTES: Final = 4096
-"""InlineLimitBytes of the state machine: a larger record would make each duplicate more expensive."""
 ERROR_BYTES: Final = 530
 """Of an error's name and message together; as the state machine counts, 4 for what is not printable ASCII."""
 OF_THIS_TRY: Final = "fingerprint = :fingerprint AND acquiredAt = :since"
@@ -57,7 +56,7 @@ def complete(ticket: str, result: JSON) -> TicketState:
     for a result that is not JSON, and botocore's errors when DynamoDB or S3 cannot be reached: call it again.
     """
     of, text = Ticket.read(ticket), json_text(result)
-    return _end(of, "COMPLETED", lambda fence, owner: _answer(of, text, fence, owner))
+    return _end(of, "COMPLETED", lambda fence, owner: result_value(text, of.id, fence, owner, of.bucket, of.days))
 
 
 def fail(ticket: str, message: str, *, status: int | None = None) -> TicketState:
@@ -185,12 +184,13 @@ def _read(of: Ticket, dynamodb: "DynamoDBClient") -> Seen:
     return Seen.of(of, answer)
 
 
-def _answer(of: Ticket, text: str, fence: int, owner: str) -> "tuple[str, AttributeValueTypeDef]":
+def result_value(
+    text: str, id: str, fence: int, owner: str, bucket: str, days: int
+) -> "tuple[str, AttributeValueTypeDef]":
     """The result as the state machine keeps it: in the record if it is small, else in the response bucket."""
-    if len(text) + 4 * len(of.id.split("#", 2)[2]) + 1200 <= INLINE_BYTES:
+    if is_small(len(text), id.split("#", 2)[2]):
         return "result", {"S": text}
-    ref = ResultStore.deployed(of.bucket, of.days).put(id=of.id, fence=fence, owner=owner, text=text)
-    return "resultRef", ref_value(ref)
+    return "resultRef", ref_value(ResultStore.deployed(bucket, days).put(id=id, fence=fence, owner=owner, text=text))
 
 
 def ref_value(ref: ResultRef) -> "AttributeValueTypeDef":
@@ -207,10 +207,10 @@ def error_value(error: Exception) -> "AttributeValueTypeDef":
     """What a record keeps of an error: name and message within ERROR_BYTES, and a status for HTTP."""
     known = next((each.__name__ for each in CAUGHT_BY_NAME if type(error) is each), type(error).__name__)
     name = known.encode("utf-8", "replace").decode()[:64]
-    room = ERROR_BYTES - _size(name)
+    room = ERROR_BYTES - size_of(name)
     short = ""
     for each in (str(error) or "the error came without a cause").encode("utf-8", "replace").decode()[:500]:
-        room -= _size(each)
+        room -= size_of(each)
         if room < 0:
             break
         short += each
@@ -219,7 +219,3 @@ def error_value(error: Exception) -> "AttributeValueTypeDef":
     if status is not None and 400 <= status <= 499:
         value["status"] = {"N": str(status)}
     return {"M": value}
-
-
-def _size(text: str) -> int:
-    return sum(1 if " " <= each <= "~" else 4 if each <= "\uffff" else 8 for each in text)
