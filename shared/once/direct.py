@@ -91,6 +91,10 @@ class Asked:
     on_failed: Literal["replay", "retry"]
     needs: float
 
+    @property
+    def id(self) -> str:
+        return f"{self.tenant}#{self.operation}#{self.key}"
+
 
 def once(asked: Asked, wait: float) -> Outcome:
     """See `Operation.once`."""
@@ -100,8 +104,7 @@ def once(asked: Asked, wait: float) -> Outcome:
     try:
         return _once(asked, invocation, wait)
     except Refused as refused:  # a handler may answer, or send it back, and say nothing
-        id, function_request_id = f"{asked.tenant}#{asked.operation}#{asked.key}", invocation.context.aws_request_id
-        logger().warning(str(refused), id=id, function_request_id=function_request_id)
+        logger().warning(str(refused), id=asked.id, function_request_id=invocation.context.aws_request_id)
         raise
 
 
@@ -116,8 +119,7 @@ def _once(asked: Asked, invocation: Invocation, wait: float) -> Outcome:
 class _Lane:
     def __init__(self, asked: Asked, invocation: Invocation, where: Place) -> None:
         self._asked, self._invocation, self._where = asked, invocation, where
-        self._id = f"{asked.tenant}#{asked.operation}#{asked.key}"
-        self._hash = canonical.hash_of(self._id)
+        self._id, self._hash = asked.id, canonical.hash_of(asked.id)
         self._print = canonical.fingerprint(asked.payload)
         context = invocation.context
         self._me = f"direct:{context.function_name}:{context.aws_request_id}:{uuid.uuid4().hex}"

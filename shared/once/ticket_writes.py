@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from once.canonical import is_small, size_of
 from once.clients import client
-from once.errors import CAUGHT_BY_NAME, PermanentError, TicketError
+from once.errors import PermanentError, TicketError
 from once.result import JSON, json_text
 from once.result_store import ResultRef, ResultStore
 from once.ticket import DAY, Ticket
@@ -205,8 +205,7 @@ def ref_value(ref: ResultRef) -> "AttributeValueTypeDef":
 
 def error_value(error: Exception) -> "AttributeValueTypeDef":
     """What a record keeps of an error: name and message within ERROR_BYTES, and a status for HTTP."""
-    known = next((each.__name__ for each in CAUGHT_BY_NAME if type(error) is each), type(error).__name__)
-    name = known.encode("utf-8", "replace").decode()[:64]
+    name = type(error).__name__.encode("utf-8", "replace").decode()[:64]
     room = ERROR_BYTES - size_of(name)
     short = ""
     for each in (str(error) or "the error came without a cause").encode("utf-8", "replace").decode()[:500]:
