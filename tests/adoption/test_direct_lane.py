@@ -120,13 +120,6 @@ def test_large_requests_and_answers_need_no_more(once_cloud):
     for _ in range(2):
         assert "FunctionError" not in send(once_cloud)
     assert "resultRef" in records(once_cloud)[0] and not once_cloud.denials()
-
-def test_its_own_queue_delivers_to_it(once_cloud):
-    for _ in range(2):
-        url = once_cloud.resources["WarehouseQueue"]
-        once_cloud.client("sqs").send_message(QueueUrl=url, MessageBody='{"orderNo": "A-4"}')
-    once_cloud.settle()
-    assert [each["attempts"] for each in records(once_cloud)] == [1] and len(once_cloud.rows("Ledger")) == 1
 """
 
 
@@ -153,7 +146,7 @@ def test_a_fifo_queue_that_gives_up_before_the_full_lane_has_finished_is_said(
 def test_with_its_four_lines_changed_it_passes_under_its_own_role(direct: Application) -> None:
     (direct.folder / "tests/test_role.py").write_text(OF_A_ROLE)
     done = direct.pytest("tests")
-    assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_handler_that_does_not_ask_is_red(direct: Application) -> None:
