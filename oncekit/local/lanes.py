@@ -15,9 +15,9 @@ MACHINES: dict[Lane, str] = {FULL: "StateMachineArn", FAST: "FastStateMachineArn
 DIRECT: Literal["direct"] = "direct"
 """The lane of an owner that is no execution, but an invocation of a function by an event of its own."""
 OwnersLane = Lane | Literal["direct"]
+PLACES = frozenset({"ONCE_PARAMETER", "ONCE_TABLE"})
+"""Variables that only a function of the direct lane has."""
 _EXPRESS = re.compile(r"[^:]*:[^:]*:[^:]*:[^:]*:[^:]*:express:")
-
-
 _INVOKED = re.compile(r"direct:([\w-]{1,140}):([\w-]{1,64}):\w{1,64}", re.ASCII)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.doctor.finding import Finding, Patient, Resource, gone
-from oncekit.local.lanes import FULL, MACHINES
+from oncekit.local.lanes import FULL, MACHINES, PLACES
 from oncekit.operation_functions import LIVE, Named, OperationFunctions
 
 SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
@@ -17,8 +17,6 @@ WAYS_OUT = {
     "UPDATE_ROLLBACK_FAILED": "fix it, then `aws cloudformation continue-update-rollback --stack-name {}`",
 }
 """CloudFormation's user guide, "Understand stack status codes"; out of any other status a deployment leads."""
-DIRECT_LANE = {"ONCE_PARAMETER", "ONCE_TABLE"}
-"""Variables of a function that takes the lock itself."""
 RECOVERY, CACHE = "RecoveryStateMachineArn", "CacheResponseFunction"
 
 
@@ -102,7 +100,7 @@ def _function(patient: Patient, operation: str, named: Named | None) -> Iterator
         yield Finding("functions", "wrong", operation, f"{missing}: its requests are refused", advice)
         return
     alone = map(str.strip, patient.stack.parameters.get("PayloadOnlyOperations", "").split(","))
-    if operation in alone and DIRECT_LANE & told.get("Environment", {}).get("Variables", {}).keys():
+    if operation in alone and PLACES & told.get("Environment", {}).get("Variables", {}).keys():
         why = "its function takes the lock itself; recovery would send a bare payload and store what the handler says"
         advice = "take it out of the parameter PayloadOnlyOperations, and deploy"
         yield Finding("functions", "wrong", operation, why, advice)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from oncekit.local.gateway.http_api import http_apis
 from oncekit.local.gateway.rest_api import ANY, rest_apis
+from oncekit.local.lanes import PLACES
 
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
     from oncekit.local.resources import Deployed
 
-PLACES = ("ONCE_PARAMETER", "ONCE_TABLE")
-"""Variables that only a function of the direct lane has."""
 _FUNCTION = re.compile(r":function:([^:/]+)")
 
 
@@ -45,4 +44,4 @@ def own_triggers(cloud: LocalCloud) -> Iterator[tuple[str, str, str]]:
 
 def _is_direct(resource: Deployed) -> bool:
     variables = (resource.properties.get("Environment") or {}).get("Variables") or {}
-    return resource.type == "AWS::Lambda::Function" and any(name in variables for name in PLACES)
+    return resource.type == "AWS::Lambda::Function" and bool(PLACES & variables.keys())
