@@ -113,9 +113,8 @@ def _canonical(value: Any) -> str:
         return "[" + "".join(map(_canonical, value)) + "]"
     if value is None or isinstance(value, bool):
         return {None: "N", True: "T", False: "F"}[value]
-    double = float(value)
-    text = _number(double)
-    return f"#{text}~{_number(double - float(text))};"
+    text = _number(value)
+    return f"#{text}~{_number(float(value) - float(text))};"
 
 
 def text_of(value: Any) -> str:
@@ -125,15 +124,14 @@ def text_of(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(map(text_of, value)) + "]"
     if _is_number(value):
-        return _number(float(value))
+        return _number(value)
     return json.dumps(value, ensure_ascii=False)
 
 
 def kept(request: dict[str, Any]) -> str | None:
     """What the record keeps of a request; None for one that is kept in the bucket: it is large, or has many digits."""
     text = text_of(request)
-    numbers = (float(each) for _, each in _values(request["payload"]) if _is_number(each))
-    is_exact = all(float(_number(each)) == each for each in numbers)
+    is_exact = all(float(_number(each)) == each for _, each in _values(request["payload"]) if _is_number(each))
     return text if is_small(size_of(text), request["idempotencyKey"]) and is_exact else None
 
 
@@ -144,6 +142,6 @@ def is_small(size: int, key: str) -> bool:
 
 def _number(value: float) -> str:
     """ECMA-262, `Number(value.toPrecision(15)).toString()`: the shortest digits are those that Python finds, too."""
-    rounded = float(_DIGITS.create_decimal_from_float(value)) or 0.0  # -0 is 0
+    rounded = float(_DIGITS.create_decimal_from_float(float(value))) or 0.0  # -0 is 0
     shortest = Decimal(repr(rounded)).normalize(_DIGITS)
     return f"{shortest:f}" if -7 < shortest.adjusted() < 21 else f"{shortest:e}"

@@ -25,7 +25,7 @@ from once import canonical
 from once.clients import client
 from once.errors import LockLostError, NeedsAttention, PermanentError
 from once.logs import logger
-from once.outcome import Failure, Outcome, Refused
+from once.outcome import Disposition, Failure, Outcome, Refused
 from once.place import Place, place
 from once.ticket_writes import error_value, ref_value, result_value
 
@@ -36,7 +36,6 @@ WRITES: Final = 8
 SECONDS_OF_A_WRITE: Final = 15
 """A write that is begun with fewer left may be cut off, and the log lines after it."""
 Done = TypeVar("Done")
-Disposition = Literal["EXECUTED", "REPLAYED", "IN_PROGRESS"]
 NEW: Final = "attribute_not_exists(id) OR expiresAt < :now"
 AGAIN: Final = "#status = :failed AND #owner = :theirs AND fence = :read AND expiresAt >= :now"
 Item: TypeAlias = dict[str, Any]
@@ -52,8 +51,7 @@ class Invocation:
 
     @property
     def seconds_left(self) -> float:
-        left: float = self.context.get_remaining_time_in_millis() / 1000
-        return left
+        return float(self.context.get_remaining_time_in_millis()) / 1000
 
 
 _invocations: list[Invocation] = []

@@ -3,8 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
 from once.errors import OnceError
@@ -53,12 +52,15 @@ class Failure:
     """For senders by HTTP, if business logic gave one."""
 
 
+Disposition: TypeAlias = Literal["EXECUTED", "REPLAYED", "IN_PROGRESS"]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a request came to. `disposition` is EXECUTED (by this call), REPLAYED (before) or IN_PROGRESS."""
 
     id: str
-    disposition: Literal["EXECUTED", "REPLAYED", "IN_PROGRESS"]
+    disposition: Disposition
     attempt: int
     error: Failure | None = None
     """None for a result, and while it is in progress."""
@@ -109,7 +111,7 @@ def _problem(
     name: str, detail: str | None, id: str | None, headers: Mapping[str, str] | None = None, status: int = 0
 ) -> dict[str, Any]:
     known, kind, title = _PROBLEMS.get(name, (status, "operation-failed", "The operation failed for good"))
-    more = {"Retry-After": RETRY_AFTER} if known in (HTTPStatus.CONFLICT, HTTPStatus.SERVICE_UNAVAILABLE) else {}
+    more = {"Retry-After": RETRY_AFTER} if known in (409, 503) else {}
     told = {"type": f"urn:problem-type:once:{kind}", "title": title, "status": known, "detail": detail, "id": id}
     body = json.dumps({key: value for key, value in told.items() if value is not None}, separators=(",", ":"))
     return _answer(known, body, {**(headers or {}), **more, "Content-Type": "application/problem+json"})
