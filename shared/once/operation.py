@@ -83,6 +83,9 @@ class Operation:
         """
         if handler is None:
             return partial(self.entry, needs=needs)
+        # Here, not on the first request: Lambda gives more CPU during the start.
+        from once.direct import invoked
+
         self._needs = needs
 
         @wraps(handler)
@@ -96,8 +99,6 @@ class Operation:
                         "it that name, @operation(name=...)"
                     )
                 return handler(event, context)
-            from once.direct import invoked
-
             with invoked(context, needs):
                 return handler(event, context)
 
