@@ -163,7 +163,7 @@ class StreamMappings:
         reader = self._readers[stream.name]
         if stream not in self._running or reader.is_at_work or reader.waits:
             return
-        there = len(_records_of(stream.table))
+        there = len(self._arrived.get(stream.table, ()))  # those that `written` has seen
         if there < reader.position:  # the table was made again
             self._readers[stream.name] = reader = _Reader(0)
         left = there - reader.position
