@@ -24,8 +24,18 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
-def fault(operation: Any, tenant: Any, key: Any, payload: Any) -> str | None:
-    """Why this is no request, in ReceiveRequest's words; None for one. Sizes and values are those of the payload."""
+def as_json(value: Any) -> Any:
+    """The JSON value that this is sent as; None for what is none."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def fault(
+    operation: Any, tenant: Any, key: Any, payload: Any, on_crash: Any = "retry", on_failed: Any = "replay"
+) -> str | None:
+    """Why this is no request, in ReceiveRequest's words; None for one. The payload is a JSON value."""
     if not isinstance(operation, str) or not NAME.fullmatch(operation):
         return f"operation must be a string that matches ^{NAME.pattern}$"
     if not isinstance(tenant, str) or not NAME.fullmatch(tenant):
@@ -39,14 +49,16 @@ def fault(operation: Any, tenant: Any, key: Any, payload: Any) -> str | None:
             "idempotencyKey has a control character, a line separator, a character that changes the direction of text "
             "or one that cannot be seen"
         )
-    return "payload must be a JSON object" if not isinstance(payload, dict) else _fault_of(payload, key)
+    if not isinstance(payload, dict):
+        return "payload must be a JSON object"
+    if on_crash not in ("retry", "quarantine"):
+        return "onCrash must be 'retry' or 'quarantine' (leave it out for 'retry')"
+    if on_failed not in ("replay", "retry"):
+        return "onFailed must be 'replay' or 'retry' (leave it out for 'replay')"
+    return _fault_of(payload, key)
 
 
 def _fault_of(payload: dict[str, Any], key: str) -> str | None:
-    try:
-        json.dumps(payload, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return "payload must be a JSON object"
     kinds = list(_values(payload))
     if any(name in each for _, each in kinds if isinstance(each, dict) for name in _JSONATA):
         return "a payload cannot have a member called _jsonata_lambda or _jsonata_function"
@@ -68,14 +80,14 @@ def _fault_of(payload: dict[str, Any], key: str) -> str | None:
     if _HALF.search(text + key):
         return "the request has half of a surrogate pair, which is not a character - send valid Unicode"
     # Brackets and commas.
-    if len(text) > 4000 and sum(max(len(each), 1) for _, each in kinds if isinstance(each, dict | list | tuple)) > 2000:
+    if len(text) > 4000 and sum(max(len(each), 1) for _, each in kinds if isinstance(each, dict | list)) > 2000:
         return "the payload has more than 2,000 values - put the data in S3 and send a reference in the payload"
     return None
 
 
 def _values(value: Any, depth: int = 0) -> Iterator[tuple[int, Any]]:
     """Each value with the number of lists and objects around it, itself included."""
-    if isinstance(value, dict | list | tuple):
+    if isinstance(value, dict | list):
         yield depth + 1, value
         for each in value.values() if isinstance(value, dict) else value:
             yield from _values(each, depth + 1)
@@ -109,7 +121,7 @@ def _canonical(value: Any) -> str:
         # ECMAScript sorts by code units of UTF-16.
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
         return "{" + "".join(f"{len(name)}:{name}{_canonical(value[name])}" for name in names) + "}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return "[" + "".join(map(_canonical, value)) + "]"
     if value is None or isinstance(value, bool):
         return {None: "N", True: "T", False: "F"}[value]
@@ -121,7 +133,7 @@ def text_of(value: Any) -> str:
     """As `$string` writes it: compact, and each number with 15 digits."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{text_of(name)}:{text_of(each)}" for name, each in value.items()) + "}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return "[" + ",".join(map(text_of, value)) + "]"
     if _is_number(value):
         return _number(value)

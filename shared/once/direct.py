@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -48,6 +48,8 @@ class Invocation:
 
     context: Any
     began: float
+    operations: frozenset[str]
+    """Those that have an `entry` above its handler: an event of a machine comes to them."""
 
     @property
     def seconds_left(self) -> float:
@@ -61,9 +63,10 @@ Instances*)."""
 
 
 @contextmanager
-def invoked(context: Any, needs: float) -> Iterator[None]:
+def invoked(context: Any, needs: float, operations: frozenset[str]) -> Iterator[None]:
     """While a handler runs. Raises RuntimeError for an invocation in which no request can begin."""
-    invocation = Invocation(context, time.time())
+    around = _invocations[-1].operations if _invocations else frozenset[str]()
+    invocation = Invocation(context, time.time(), operations | around)
     if needs and (left := invocation.seconds_left) < needs:
         raise RuntimeError(
             f"entry(needs={needs:g}), and this invocation began with {left:.3g} seconds: no request can begin in it - "
@@ -99,15 +102,20 @@ def once(asked: Asked, wait: float) -> Outcome:
     if not _invocations:
         raise RuntimeError("once() belongs into a handler with @entry above it, which knows the time that is left")
     invocation = _invocations[-1]
+    if asked.operation not in invocation.operations:
+        raise RuntimeError(f"once() of {asked.operation} belongs into a handler with its entry above it, for recovery")
     try:
         return _once(asked, invocation, wait)
     except Refused as refused:  # a handler may answer, or send it back, and say nothing
-        logger().warning(str(refused), id=asked.id, function_request_id=invocation.context.aws_request_id)
+        id = asked.id[:400].encode("utf-8", "backslashreplace").decode()
+        logger().warning(str(refused), id=id, function_request_id=invocation.context.aws_request_id)
         raise
 
 
 def _once(asked: Asked, invocation: Invocation, wait: float) -> Outcome:
-    if reason := canonical.fault(asked.operation, asked.tenant, asked.key, asked.payload):
+    asked = replace(asked, payload=canonical.as_json(asked.payload))
+    on = asked.on_crash, asked.on_failed
+    if reason := canonical.fault(asked.operation, asked.tenant, asked.key, asked.payload, *on):
         raise Refused("InvalidRequest", reason)
     with _before_the_lock():
         where = place(lambda: invocation.seconds_left - asked.needs)
@@ -223,7 +231,8 @@ class _Lane:
     # ---- Business logic: from here on the request is Once's responsibility, and nothing is raised ----
 
     def _run(self, record: Item) -> Outcome:
-        if self._now_at_most() >= int(record["leaseExpiresAt"]["N"]):  # this sandbox stood still
+        is_over = self._now_at_most() >= int(record["leaseExpiresAt"]["N"])  # this sandbox stood still
+        if is_over or self._invocation.seconds_left < self._asked.needs:
             return self._release(record, {}, 0)
         try:
             reply = self._asked.handler(self._event(record), self._invocation.context)

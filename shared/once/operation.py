@@ -87,22 +87,25 @@ class Operation:
         from once.direct import invoked
 
         self._needs = needs
+        below: frozenset[str] = getattr(handler, "once_operations", frozenset())
+        operations = below | {self.name}
 
         @wraps(handler)
         def entered(event: Any, context: Any = None) -> Any:
-            if isinstance(event, Mapping) and isinstance(event.get("lock"), dict) and "replyToken" in event:
+            if not (isinstance(event, Mapping) and isinstance(event.get("lock"), dict) and "replyToken" in event):
+                with invoked(context, needs, operations):
+                    return handler(event, context)
+            with invoked(context, 0, operations):
                 if event.get("operation") == self.name:
                     return self(event, context)
-                if not hasattr(handler, "once_entry"):  # the handler would answer for an operation that it never ran
+                if not below:  # the handler would answer for an operation that it never ran
                     raise InvalidEventError(
                         f"the event is of operation {event.get('operation')!r}; this function has {self.name!r}: give "
                         "it that name, @operation(name=...)"
                     )
                 return handler(event, context)
-            with invoked(context, needs):
-                return handler(event, context)
 
-        entered.once_entry = self  # type: ignore[attr-defined]
+        entered.once_operations = operations  # type: ignore[attr-defined]
         return entered
 
 

@@ -102,8 +102,11 @@ def test_a_failure_for_good_is_every_duplicates_answer(cloud: LocalCloud, invoke
         assert told["http"]["statusCode"] == 422
 
 
-def test_a_careful_request_is_for_the_operator(cloud: LocalCloud, invoke: Invoke, recover: Recover) -> None:
-    [told] = invoke(ask("k", {"raise": "Weather"}, on_crash="quarantine"))
+@pytest.mark.parametrize(("error", "more"), [("Weather", {"on_crash": "quarantine"}), ("NeedsAttention", {})])
+def test_a_careful_request_is_for_the_operator(
+    cloud: LocalCloud, invoke: Invoke, recover: Recover, error: str, more: dict[str, str]
+) -> None:
+    [told] = invoke(ask("k", {"raise": error}, **more))
     assert (told["error"][0], told["http"]["statusCode"], record(cloud)["status"]) == (
         "NeedsAttention",
         500,

@@ -147,6 +147,42 @@ def test_a_broken_schema_is_known_before_the_first_request(tmp_path: Path) -> No
         operation(schema=path)
 
 
+def test_an_event_of_another_operation_never_comes_to_the_handler(event: Callable[..., Event]) -> None:
+    @operation()
+    def greet(request: Request) -> JSON:
+        return "logic"
+
+    @operation()
+    def wave(request: Request) -> JSON:
+        return "waved"
+
+    @greet.entry
+    def handler(event: Any, context: Any) -> str:
+        return "handler"
+
+    both = wave.entry(handler)
+    for entered in (handler, both):
+        with pytest.raises(InvalidEventError, match="of operation 'bow'; this function has 'greet'"):
+            entered(event("bow"), SimpleNamespace())
+    assert [json.loads(both(event(name), None)["onceResult"]) for name in ("greet", "wave")] == ["logic", "waved"]
+
+
+def test_what_recovery_could_not_reach_is_not_begun() -> None:
+    """Its record would wait for a function that takes the event for another operation's."""
+
+    @operation()
+    def greet(request: Request) -> JSON:
+        return "logic"
+
+    @operation()
+    def wave(request: Request) -> JSON:
+        return "waved"
+
+    handler = greet.entry(lambda event, context: wave.once({}, key="k"))
+    with pytest.raises(RuntimeError, match="wave belongs into a handler with its entry above it"):
+        handler({}, None)
+
+
 def test_a_machines_event_in_a_wrapper_never_comes_to_the_handler(event: Callable[..., Event]) -> None:
     """Its answer would be the operation's. A decorator above `entry` has wrapped it."""
 

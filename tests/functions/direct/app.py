@@ -6,8 +6,10 @@ import os
 import time
 from typing import Any
 
-from once import JSON, Pending, PermanentError, Refused, Request, operation
+from once import JSON, NeedsAttention, Pending, PermanentError, Refused, Request, operation
 from once.step import Step
+
+ERRORS = {"PermanentError": PermanentError, "NeedsAttention": NeedsAttention, "Weather": OSError}
 
 
 @operation(name="direct")
@@ -25,7 +27,7 @@ def charge(request: Request) -> JSON | Pending:
     if act.get("die") == "after":
         os._exit(1)
     if "raise" in act:
-        raise {"PermanentError": PermanentError, "Weather": OSError}[act["raise"]](act.get("message", "no"))
+        raise ERRORS[act["raise"]](act.get("message", "no"))
     if "pending" in act:
         return request.pending(act["pending"])
     time.sleep(act.get("sleep", 0))
