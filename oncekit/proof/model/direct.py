@@ -143,7 +143,7 @@ class Library:
         left = SimpleNamespace(
             function_name=function, aws_request_id=request_id, get_remaining_time_in_millis=lambda: SECONDS_LEFT * 1000
         )
-        began = direct.Invocation(left, datetime.fromisoformat(start).timestamp())
+        began = direct.Invocation(left, datetime.fromisoformat(start).timestamp(), frozenset({"charge"}))
         on = asked.get("onCrash", "retry"), asked.get("onFailed", "replay")
         request = direct.Asked(client.handle, "charge", "default", asked["idempotencyKey"], asked["payload"], *on, 0)
         with replaced(
