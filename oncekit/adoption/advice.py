@@ -18,6 +18,7 @@ from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
 from oncekit.adoption.shapes import BODY, DETAIL, OF_HTTP, RECORDS, STATUS_CODE
 from oncekit.adoption.trigger import FromRule
 from oncekit.local.lambda_runtime.entry import has_library
+from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
 from oncekit.local.picked_request import LASTING
 
 QUEUE = "AWS::SQS::Queue"
@@ -109,12 +110,9 @@ def _of_runtime(template: ApplicationTemplate, function: str) -> Iterator[str]:
     """What keeps the local cloud from starting it, or anybody."""
     properties = template.function(function)
     runtime, handler = known(template, properties.get("Runtime")), properties.get("Handler")
+    if (told := AN_IMAGE if is_image(properties) else why_not(runtime or PYTHON)) is not None:
+        yield f"{function} is not run by `once run`, `once up` and its test, though deployed as any other: {told}"
     if not is_python(template, function):
-        what = "is an image" if is_image(properties) else f"has the Runtime {runtime}"
-        yield (
-            f"{function} {what}, and the local cloud runs functions in Python: deployed, it is started as any other, "
-            "but `once run`, `once up` and its test cannot start it"
-        )
         if any(each.get("Type") in OWN_APIS for each in (properties.get("Events") or {}).values()):
             yield f"{function} is behind an API of its own, and cannot take the lock there: {OTHER_LANGUAGE}"
     elif isinstance(handler, str) and "." not in handler:

@@ -23,9 +23,10 @@ class InNameOnly(ClientError):
         self.what = f"the state machine {machine}: {reason}"
 
 
-def function_not_found(arn: str) -> ClientError:
-    """There is no such function, alias or version."""
-    return client_error("ResourceNotFoundException", f"Function not found: {arn}", "Invoke", 404, Type="User")
+def function_not_found(arn: str, not_run: str = "") -> ClientError:
+    """There is no such function, alias or version; or it is `not_run` here, for this reason."""
+    message = f"Function not found: {arn}" + (f" (it is not run here: {not_run})" if not_run else "")
+    return client_error("ResourceNotFoundException", message, "Invoke", 404, Type="User")
 
 
 def throttled() -> ClientError:

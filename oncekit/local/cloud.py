@@ -16,7 +16,7 @@ from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.changed_packages import wrong_package
 from oncekit.local.clock import Clock, VirtualClock
-from oncekit.local.deploy import Application, Stack, deploy
+from oncekit.local.deploy import FUNCTION, Application, Stack, deploy
 from oncekit.local.engine.api import StepFunctions
 from oncekit.local.engine.live import StateMachine
 from oncekit.local.engine.repeats import Again, Repeats
@@ -248,7 +248,7 @@ class Cloud:
 
     def _functions_of_the_template(self) -> Mapping[str, Mapping[str, Any]]:
         resources = self.deployed.resources.values()
-        return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::Function"}
+        return {each.ref: each.properties for each in resources if each.type == FUNCTION}
 
     def client(self, service: str) -> Any:
         """A boto3 client of a service, on the backend in this process; interceptors do not see its calls."""
@@ -288,6 +288,8 @@ class Cloud:
             self.sources |= made_of
         for name in set(self.deployed.functions) - set(deployed.functions) - self._added:
             self.functions.put_away(name)
+        made = deployed.resources.values()
+        self.functions.in_name_only = {each.ref: each.why for each in made if each.type == FUNCTION and each.why}
         self.deployed = deployed
         self.sources = frozenset(made_of)
 

@@ -6,7 +6,7 @@ type. What moto ignores is added here, and nowhere else:
     AWS::StepFunctions::StateMachine  a machine that executes, with its definition rendered and substituted
     ...StateMachineVersion, ...Alias  an alias stands for the machine as it is now
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment;
-                                      one of an image only gets a name
+                                      one in a language that does not run here only gets a name
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
     Event buses, rules, schedules, pipes, event source mappings
                                       only get a name here; `events/exchange.py` creates and runs them
@@ -33,6 +33,7 @@ from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
 from oncekit.local.definition import DefinitionError, render_definition
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text, readable
 from oncekit.local.kept_files import beside
+from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Deployed, Named, moto_model, physical_name
 from oncekit.local.template import FILE_SCHEME, Template, load
@@ -41,7 +42,8 @@ NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
 MACHINE = "AWS::StepFunctions::StateMachine"
 LAYER = "AWS::Lambda::LayerVersion"
-_NOT_MOTOS = (NESTED, "AWS::Lambda::Function")
+FUNCTION = "AWS::Lambda::Function"
+_NOT_MOTOS = (NESTED, FUNCTION)
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,7 @@ class _Deployment:
         properties = {
             k: v for k, v in self.resolver.resolve(resource.get("Properties") or {}).items() if v is not NO_VALUE
         }
-        if kind == "AWS::Lambda::Function":
+        if kind == FUNCTION:
             return self._function(logical_id, properties)
         if kind == NESTED:
             return self._nested(logical_id, properties)
@@ -434,8 +436,10 @@ class _Deployment:
         name = properties.get("FunctionName", f"{STACK}-{self.key(logical_id)}")
         attributes = {"Arn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"}
         reader = _reader("", logical_id, attributes)
-        if properties.get("PackageType") == "Image":
-            return Deployed("AWS::Lambda::Function", properties, name, reader, is_run=False)
+        runtime = str(properties.get("Runtime", PYTHON))
+        reason = AN_IMAGE if properties.get("PackageType") == "Image" else why_not(runtime)
+        if reason is not None:
+            return Deployed(FUNCTION, properties, name, reader, is_run=False, why=reason)
         code = self.template.folder / properties["Code"].get("S3Key", "")
         if "S3Key" in properties["Code"]:
             self.sources.add(code)
@@ -454,10 +458,12 @@ class _Deployment:
             },
             memory=int(float(properties.get("MemorySize", 128))),
             concurrency=None if concurrency is None else int(concurrency),
+            runtime=runtime,
             python_path=tuple(folder for layer in layers for folder in (layer, layer / packages)),
+            layers=tuple(layer.parent if layer.name == "python" else layer for layer in layers),
             role=properties.get("Role"),
         )
-        return Deployed("AWS::Lambda::Function", properties, name, reader)
+        return Deployed(FUNCTION, properties, name, reader)
 
     def _alias(self, function: str, alias: str) -> None:
         name, _ = name_and_qualifier(function)

@@ -65,10 +65,10 @@ def beside(template: Path) -> Path:
 def folder_of_the_user(template: Path) -> Path:
     """A folder for the folder of a template, which only the user writes to."""
     of_template = hashlib.sha256(str(template.parent.resolve()).encode()).hexdigest()[:16]
-    return _caches_of_the_user() / "oncekit" / of_template
+    return caches_of_the_user() / "oncekit" / of_template
 
 
-def _caches_of_the_user() -> Path:
+def caches_of_the_user() -> Path:
     """As the XDG Base Directory Specification says: a relative path is to be ignored."""
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return given if given.is_absolute() else Path.home() / ".cache"

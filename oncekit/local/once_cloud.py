@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Container, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,22 @@ class LocalCloud(Cloud):
     def start(self, request: Any, name: str | None = None, lane: Lane = FULL) -> str:
         """Start an execution with `request` as input and return its ARN. A string of JSON is the input itself.
 
-        Raises botocore's ClientError as StartExecution does.
+        Raises botocore's ClientError as StartExecution does, and LocalCloudError where the operation's function does
+        not run here.
         """
+        self._check_that_it_runs(request)
         machine = self.once.outputs[MACHINES[lane]]
         return self.start_machine(machine, as_text(request), name or str(uuid.uuid4()))
+
+    def _check_that_it_runs(self, request: Any) -> None:
+        """Else the state machine would say that there is no function, and ask for one to be deployed."""
+        with suppress(ValueError):
+            given = json.loads(as_text(request))
+            operation = given.get("operation") if isinstance(given, dict) else None
+            named = self.operations.function_of(operation) if isinstance(operation, str) else None
+            if named is not None and (reason := self.functions.in_name_only.get(named.name)):
+                function = next(name for name, ref in self.resources.items() if ref == named.name)
+                raise LocalCloudError(f"operation {operation}: its function {function} is not run here: {reason}")
 
     def run(self, request: Any, name: str | None = None, timeout: float = 60, lane: Lane = FULL) -> Execution:
         """Start an execution and wait for its end."""

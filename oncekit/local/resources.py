@@ -20,7 +20,8 @@ class Deployed:
     ref: str
     attributes: Callable[[str], str]
     is_run: bool = True
-    """False for what is only named, because the local cloud does not know its type."""
+    """False for what is only named, because the local cloud does not know its type, or because of what `why` says."""
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, Self
 from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import Execution
 from oncekit.local.items import plain_item
-from oncekit.local.lambda_runtime import process
+from oncekit.local.lambda_runtime import languages
 from oncekit.local.lanes import FULL, Lane
 from oncekit.local.once_cloud import LocalCloud
 from oncekit.local.patching import replaced
@@ -22,6 +22,8 @@ SWEEPS = 40
 """How many recovery periods pass before something counts as stuck."""
 SWEEP_SECONDS = 61
 OPEN = "IN_PROGRESS"
+ENTRIES = {languages.PYTHON: "in_function.py"}
+"""By language, what the kit starts a function's process with."""
 
 
 Fault = Callable[["TestCloud"], AbstractContextManager[None]]
@@ -41,9 +43,10 @@ class TestCloud(LocalCloud):
         self._own.callback(self.outside.close)
 
     def __enter__(self) -> Self:
-        # The path that a function's process is started with; it goes on to the one that is replaced.
-        self._entry = process.ENTRY
-        self._own.enter_context(replaced((process, "ENTRY", Path(__file__).with_name("in_function.py"))))
+        # What a function's process is started with; it goes on to the one that is replaced.
+        self._entries = languages.ENTRIES
+        ours = {name: Path(__file__).with_name(file) for name, file in ENTRIES.items()}
+        self._own.enter_context(replaced((languages, "ENTRIES", {**self._entries, **ours})))
         try:
             return super().__enter__()
         except BaseException:
@@ -59,7 +62,8 @@ class TestCloud(LocalCloud):
         return {
             **super().environment,
             "ONCE_TESTING_OUTSIDE": self.outside.address,
-            "ONCE_TESTING_ENTRY": str(self._entry),
+            "ONCE_TESTING_ENTRY": str(self._entries[languages.PYTHON]),
+            "ONCE_TESTING_NODE_ENTRY": str(self._entries[languages.NODE]),
             "ONCE_TESTING_FOLDER": str(self._path.parent.resolve()),
         }
 

@@ -672,13 +672,15 @@ def test_a_function_that_takes_another_shape_is_told(ready: Application, modules
     assert done.code == 0 and told in done.err and (".py:" in done.err) is bool(told), done.err
 
 
+NOT_RUN = "F is not run by `once run`, `once up` and its test, though deployed as any other:"
+
+
 @pytest.mark.parametrize("place", [".", "code", "none"])
 @pytest.mark.parametrize(
     ("properties", "told"),
     [
-        ("Runtime: provided.al2023, Handler: bootstrap", "F has the Runtime provided.al2023, and the local cloud runs"),
-        ("Runtime: java21, Handler: 'com.shop.Pay::pay'", "F has the Runtime java21, and the local cloud runs"),
-        ("Runtime: nodejs22.x, Handler: index.handler", "F has the Runtime nodejs22.x, and the local cloud runs"),
+        ("Runtime: java21, Handler: 'com.shop.Pay::pay'", f"{NOT_RUN} it has the Runtime java21, and functions in"),
+        ("Runtime: ruby3.4, Handler: app.Pay.pay", f"{NOT_RUN} it has the Runtime ruby3.4, and functions in"),
         ("Runtime: python3.13, Handler: app", "F has the Handler app, which names no function, so it fails"),
         ("Runtime: python3.13, Handler: app.handler", ""),
     ],
@@ -691,7 +693,7 @@ def test_a_function_that_cannot_be_started_here_is_told_and_added(
 
 def test_a_function_of_an_image_is_told_and_stops_nothing_else(empty: Application) -> None:
     image = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/pay:1"
-    added(empty, f"{{ PackageType: Image, ImageUri: '{image}' }}", "F is an image, and the local cloud runs")
+    added(empty, f"{{ PackageType: Image, ImageUri: '{image}' }}", f"{NOT_RUN} it is an image")
     template = empty.folder / "template.yaml"
     assert "F" in planned(template).resources, "the local cloud can be opened"
 

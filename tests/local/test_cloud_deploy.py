@@ -272,8 +272,30 @@ def test_fifo_queues_and_topics_without_a_name_get_one_that_ends_as_it_must(proj
     assert not refs["Plain"].endswith(".fifo")
 
 
-def test_a_function_of_an_image_is_named_and_not_run(project: Project) -> None:
-    image = "{ PackageType: Image, ImageUri: '123456789012.dkr.ecr.eu-west-1.amazonaws.com/pay:1' }"
-    deployed = project.deploy(f"  Pay: {{ Type: AWS::Serverless::Function, Properties: {image} }}\n")
-    assert "Pay (AWS::Lambda::Function)" in left_out(deployed.resources)
+NOT_RUN = {
+    "PackageType: Image, ImageUri: '123456789012.dkr.ecr.eu-west-1.amazonaws.com/pay:1'": "it is an image, ",
+    "Runtime: java21, Handler: 'shop.Pay::pay', CodeUri: ./": "it has the Runtime java21, ",
+    "Runtime: dotnet8, Handler: 'Shop::Shop.Pay::Pay', CodeUri: ./": "it has the Runtime dotnet8, ",
+    "Runtime: go1.x, Handler: main, CodeUri: ./": "it has the Runtime go1.x, ",
+}
+
+
+@pytest.mark.parametrize(("properties", "reason"), NOT_RUN.items())
+def test_a_function_that_does_not_run_here_is_named_with_the_reason(
+    project: Project, properties: str, reason: str
+) -> None:
+    deployed = project.deploy(f"  Pay: {{ Type: AWS::Serverless::Function, Properties: {{ {properties} }} }}\n")
+    [told] = left_out(deployed.resources)
+    assert told.startswith(f"Pay (AWS::Lambda::Function: {reason}")
     assert deployed.resources["Pay"].attributes("Arn").endswith(":function:once-Pay")
+    assert not deployed.functions
+
+
+def test_a_function_in_nodejs_is_in_name_only_where_there_is_no_node(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(project.folder))
+    properties = "{ Runtime: nodejs22.x, Handler: app.handler, CodeUri: ./ }"
+    deployed = project.deploy(f"  Pay: {{ Type: AWS::Serverless::Function, Properties: {properties} }}\n")
+    [told] = left_out(deployed.resources)
+    assert "there is no `node` on this machine's PATH: install Node.js" in told

@@ -277,6 +277,8 @@ def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
 
 def _why_not(each: Deployed, resources: Mapping[str, Deployed]) -> str | None:
     """Why a resource is in name only, or a part of it; None where there is nothing to say but whether it `is_run`."""
+    if each.why:
+        return each.why
     if each.type == _MACHINE:
         return why_not(json.loads(each.properties["DefinitionString"]))
     if each.type == topics.SUBSCRIPTION:

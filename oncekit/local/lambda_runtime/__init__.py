@@ -1,11 +1,15 @@
-"""Lambda on this machine: functions in processes of their own, run by AWS's own runtime client `awslambdaric`.
+"""Lambda on this machine: functions in processes of their own, those in Python run by AWS's own runtime client
+`awslambdaric`.
 
 spec.py              the data of a function, of an invocation, and of a line of the log
 runtime.py           the service: functions by name, warm environments, throttling, the shapes of boto3
 environment.py       one execution environment: one invocation at a time, its time limit and its end
 process.py           the process of one environment: its messages, and what it prints
 variables.py         the environment variables that Lambda gives a function
-entry.py             the code that runs first in that process
+languages.py         which languages run here, and how
+entry.py             the code that runs first in that process, in Python
+entry.cjs            the same in Node.js; resolve.mjs is its part that finds what is imported
+node_sdk.py          the folder of what Lambda's Node.js brings
 api.py               Lambda's API at moto's endpoint
 """
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from oncekit.local.lambda_runtime.entry import Head
+from oncekit.local.lambda_runtime.languages import command_of
 from oncekit.local.lambda_runtime.process import FunctionProcess
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
@@ -89,9 +90,9 @@ class Environment:
         with self._starting:
             if self._process is not None or self._over is not None:
                 return
-            handler, code = self._spec.handler, self._spec.code
+            command, code = command_of(self._spec), self._spec.code
             try:
-                self._process = FunctionProcess(handler, code, self._variables, self._on_line, self._exited)
+                self._process = FunctionProcess(command, code, self._variables, self._on_line, self._exited)
             except OSError as error:  # the folder is gone, or the machine has no room for another process
                 self._over = _End("Runtime.ExitError", f"Runtime could not be started: {error}")
 
@@ -149,7 +150,9 @@ class Environment:
             process.wait()
             self._over = self._over or _exit(-signal.SIGKILL)
             return None
-        if kind == "error":
+        if kind == "fatal":  # the function's process does not outlive it
+            self._over = self._over or _End(_error_type(body), "")
+        if kind in ("error", "fatal"):
             return Outcome(body, _error_type(body))
         return Outcome(body) if len(body) <= MAX_RESPONSE_BYTES else self._too_large()
 

@@ -8,15 +8,13 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from oncekit.local.lambda_runtime.entry import Head, framed, received
 
-ENTRY = Path(__file__).with_name("entry.py")
 SECONDS_TO_DIE = 10
 """SIGKILL takes milliseconds. A process that is still there after this hangs in the kernel: nothing here could help."""
 
@@ -25,14 +23,14 @@ _CHUNK = 1 << 16
 
 
 class FunctionProcess:
-    """Runs the runtime client with a handler, in a process group of its own.
+    """Runs a runtime client, in a process group of its own.
 
     `on_line` gets each line that is printed, `on_exit` the return code (negative: the signal); both from other threads.
     """
 
     def __init__(
         self,
-        handler: str,
+        command: Sequence[str],
         folder: Path,
         variables: Mapping[str, str],
         on_line: Callable[[str], None],
@@ -40,9 +38,8 @@ class FunctionProcess:
     ) -> None:
         self._channel, its_end = socket.socketpair()
         with its_end:
-            # -P: the folder of entry.py does not belong on a function's import path.
-            self._process = subprocess.Popen(  # noqa: S603 our own interpreter and file
-                [sys.executable, "-P", str(ENTRY), handler],
+            self._process = subprocess.Popen(  # noqa: S603 our own files, see languages.py
+                list(command),
                 env=dict(variables),
                 cwd=folder,
                 stdin=its_end.fileno(),

@@ -76,6 +76,8 @@ class LambdaRuntime:
         self._busy: dict[str, tuple[_Function, Environment]] = {}
         self.asynchronously: Callable[[str, bytes], None] = _not_here
         """Takes an event for a function, by its ARN, that is invoked later."""
+        self.in_name_only: Mapping[str, str] = {}
+        """By name, why a function does not run here."""
         self._closed = False
         self._lock = threading.RLock()
         self._quiet = threading.Condition(self._lock)
@@ -223,7 +225,7 @@ class LambdaRuntime:
     def _find(self, name: str, qualifier: str | None) -> _Function:
         function = None if self._closed else self._functions.get(name)
         if function is None or qualifier not in (None, LATEST, str(function.version), *function.spec.aliases):
-            raise function_not_found(function_arn(name, qualifier))
+            raise function_not_found(function_arn(name, qualifier), self.in_name_only.get(name, ""))
         return function
 
     def _take(self, name: str, qualifier: str | None, key: str) -> tuple[_Function, int, Environment]:

@@ -23,8 +23,11 @@ class FunctionSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     memory: int = 256
     concurrency: int | None = None
+    runtime: str = "python3.13"
     python_path: tuple[Path, ...] = ()
     """Folders after the code's own on the import path: what is /opt/python of each layer, and its site-packages."""
+    layers: tuple[Path, ...] = ()
+    """What is /opt of each layer."""
     role: str | None = None
     """ARN of the role whose policies its calls are checked against; None for no check."""
     aliases: frozenset[str] = frozenset({LIVE})
@@ -33,7 +36,9 @@ class FunctionSpec:
 
 def code_of(spec: FunctionSpec) -> Code:
     """The code of a function as it is on disk, its layers included."""
-    files = (file for folder in (spec.code, *spec.python_path) for file in folder.rglob("*") if file.is_file())
+    files = (
+        file for folder in (spec.code, *spec.python_path, *spec.layers) for file in folder.rglob("*") if file.is_file()
+    )
     stats = ((file, file.stat()) for file in files if "__pycache__" not in file.parts)
     return frozenset((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from oncekit.local.account import REGION
+from oncekit.local.lambda_runtime import node_sdk
+from oncekit.local.lambda_runtime.languages import NODE, language
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 _OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -20,7 +23,6 @@ def variables_of(
     `key` is the access key by which the endpoint knows it: that of a function with a role cannot be another one.
     `stream` is where its environment logs.
     """
-    path = os.pathsep.join(str(folder.resolve()) for folder in (spec.code, *spec.python_path))
     return {
         **{variable: os.environ[variable] for variable in _OF_THE_MACHINE if variable in os.environ},
         **_of_lambda(name, version, spec, stream),
@@ -28,12 +30,10 @@ def variables_of(
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
-        # Code is read-only on Lambda; and bytecode is taken for fresh when the code changes twice within a second.
-        "PYTHONDONTWRITEBYTECODE": "1",
         **shared,
         **key,
         **spec.environment,
-        "PYTHONPATH": path,
+        **_of_language(spec),
         "_HANDLER": spec.handler,
         **(key if spec.role else {}),
     }
@@ -46,7 +46,7 @@ def _of_lambda(name: str, version: str, spec: FunctionSpec, stream: str) -> dict
         "AWS_SESSION_TOKEN": "local",
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
-        "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
+        "AWS_EXECUTION_ENV": f"AWS_Lambda_{spec.runtime}",
         "AWS_LAMBDA_FUNCTION_NAME": name,
         "AWS_LAMBDA_FUNCTION_VERSION": version,
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(spec.memory),
@@ -55,6 +55,24 @@ def _of_lambda(name: str, version: str, spec: FunctionSpec, stream: str) -> dict
         "AWS_LAMBDA_LOG_STREAM_NAME": stream,
         "LAMBDA_TASK_ROOT": str(spec.code.resolve()),
         "LANG": "en_US.UTF-8",
-        "PYTHONIOENCODING": "utf-8",
         "TZ": ":UTC",
     }
+
+
+def _of_language(spec: FunctionSpec) -> dict[str, str]:
+    """Where its code finds other code, and what of Lambda's is another's here."""
+    if language(spec.runtime) == NODE:
+        sdk = node_sdk.folder()
+        inside = ("nodejs/node_modules", "nodejs", "node_modules")
+        folders = [*(layer / each for layer in spec.layers for each in inside), sdk / "node_modules", spec.code]
+        return {"NODE_PATH": _path(folders), "ONCE_LAYERS": _path(spec.layers), "ONCE_NODE_SDK": str(sdk)}
+    return {
+        "PYTHONPATH": _path((spec.code, *spec.python_path)),
+        "PYTHONIOENCODING": "utf-8",
+        # Code is read-only on Lambda; and bytecode is taken for fresh when the code changes twice within a second.
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _path(folders: Iterable[Path]) -> str:
+    return os.pathsep.join(str(folder.resolve()) for folder in folders)

@@ -1,0 +1,310 @@
+// What entry.py is for Python: runs first in the process of a function in Node.js, and does there what AWS's runtime
+// client does. Events come from the parent on standard input, a socket whose other end only the parent holds, and
+// results go back on it. When it is closed, the function ends, with every process that it has started.
+//
+// How handlers are found, what a callback, a promise and an empty event loop mean, and the shapes of errors and of lines
+// of the log are those of https://github.com/aws/aws-lambda-nodejs-runtime-interface-client.
+'use strict'
+
+const fs = require('node:fs')
+const Module = require('node:module')
+const net = require('node:net')
+const path = require('node:path')
+const util = require('node:util')
+const { Readable } = require('node:stream')
+const { pathToFileURL } = require('node:url')
+
+const HANDLER = /^([^.]*)\.(.*)$/
+const LAYERS = (process.env.ONCE_LAYERS || '').split(path.delimiter).filter(Boolean)
+const LEVELS = { log: 'INFO', trace: 'TRACE', debug: 'DEBUG', info: 'INFO', warn: 'WARN', error: 'ERROR' }
+const EXIT = { uncaught: 129, unhandled: 128 }
+
+let requestId = 'undefined'
+
+class RuntimeError extends Error {
+  constructor(kind, message) {
+    super(message)
+    this.name = `Runtime.${kind}`
+  }
+}
+
+// ---- messages between a function and its parent: a line with the head and the length of the body, and the body ----
+
+class Parent {
+  constructor() {
+    this.socket = new net.Socket({ fd: 0, readable: true, writable: true })
+    this.arrived = Buffer.alloc(0)
+    this.waiting = null
+    this.socket.on('data', (chunk) => this.take(chunk))
+    for (const end of ['end', 'close', 'error']) this.socket.on(end, () => process.kill(-process.pid, 'SIGKILL'))
+    Object.defineProperty(process, 'stdin', { value: Readable.from([]), configurable: true })
+  }
+
+  take(chunk) {
+    this.arrived = Buffer.concat([this.arrived, chunk])
+    const end = this.arrived.indexOf('\n')
+    if (end < 0 || this.waiting === null) return
+    const { bytes, ...head } = JSON.parse(this.arrived.subarray(0, end).toString())
+    if (this.arrived.length < end + 1 + bytes) return
+    const body = this.arrived.subarray(end + 1, end + 1 + bytes)
+    this.arrived = this.arrived.subarray(end + 1 + bytes)
+    const waiting = this.waiting
+    this.waiting = null
+    this.socket.unref() // from here on the event loop is the function's: it may become empty
+    waiting({ head, body: body.toString() })
+  }
+
+  next() {
+    this.socket.ref()
+    return new Promise((resolve) => {
+      this.waiting = resolve
+      this.take(Buffer.alloc(0))
+    })
+  }
+
+  tell(kind, body, then) {
+    const bytes = Buffer.from(body)
+    const head = JSON.stringify({ kind, bytes: bytes.length })
+    this.socket.write(Buffer.concat([Buffer.from(`${head}\n`), bytes]), then)
+  }
+}
+
+// ---- the log ----
+
+function writeLine(level, text) {
+  process.stdout.write(`${new Date().toISOString()}\t${requestId}\t${level}\t${text.replace(/\n/g, '\r')}\n`)
+}
+
+function logAsLambda() {
+  for (const [name, level] of Object.entries(LEVELS)) {
+    console[name] = (...parts) => writeLine(level, util.format(...parts))
+  }
+}
+
+function told(error) {
+  const isError = error && ['name', 'message', 'stack'].every((each) => typeof error[each] === 'string')
+  if (!isError) return { errorType: typeof error, errorMessage: String(error), trace: [] }
+  return { errorType: error.name, errorMessage: error.message, trace: error.stack.split('\n') }
+}
+
+function logError(what, error) {
+  const { errorType, errorMessage, trace } = told(error)
+  writeLine('ERROR', `${what} \t${JSON.stringify({ ...Object(error), errorType, errorMessage, stack: trace })}`)
+}
+
+// ---- the handler ----
+
+function resolveLayers() {
+  const resolve = Module._resolveFilename
+  Module._resolveFilename = function (request, ...rest) {
+    for (const file of placesOf(request)) {
+      try {
+        return resolve.call(this, file, ...rest)
+      } catch (error) {
+        if (error.code !== 'MODULE_NOT_FOUND') throw error
+      }
+    }
+    return resolve.call(this, request, ...rest)
+  }
+  if (Module.register) {
+    const data = { layers: LAYERS, folders: (process.env.NODE_PATH || '').split(path.delimiter).filter(Boolean) }
+    Module.register('./resolve.mjs', { parentURL: pathToFileURL(__filename), data })
+  }
+}
+
+function placesOf(request) {
+  if (!request.startsWith('/opt/')) return []
+  const inside = request.slice('/opt/'.length)
+  // What `sam build` puts under nodejs/ is not there before.
+  return LAYERS.flatMap((layer) => [path.join(layer, inside), path.join(layer, inside.replace(/^nodejs\//, ''))])
+}
+
+async function load(name) {
+  const root = process.env.LAMBDA_TASK_ROOT
+  if (name.includes('..')) {
+    throw new RuntimeError(
+      'MalformedHandlerName',
+      `'${name}' is not a valid handler name. Use absolute paths when specifying root directories in handler names.`,
+    )
+  }
+  const file = path.basename(name)
+  const folder = name.slice(0, name.length - file.length)
+  const parts = HANDLER.exec(file)
+  if (parts === null) throw new RuntimeError('MalformedHandlerName', 'Bad handler')
+  const [, module, member] = parts
+  let found
+  try {
+    found = await moduleOf(root, folder, module)
+  } catch (error) {
+    throw asLambdaTells(error)
+  }
+  const handler = member.split('.').reduce((value, each) => value && value[each], found)
+  if (!handler) throw new RuntimeError('HandlerNotFound', `${name} is undefined or not exported`)
+  if (typeof handler !== 'function') throw new RuntimeError('HandlerNotFound', `${name} is not a function`)
+  return handler
+}
+
+async function moduleOf(root, folder, module) {
+  const place = path.resolve(root, folder, module)
+  const isModules = packageIsModules(path.dirname(place), root)
+  for (const end of ['', '.js', '.mjs', '.cjs']) {
+    const file = place + end
+    if (!fs.existsSync(file) || !fs.statSync(file).isFile()) continue
+    const imported = end === '.mjs' || (end === '.js' && isModules)
+    return imported ? await import(pathToFileURL(file).href) : require(file)
+  }
+  return require(require.resolve(module, { paths: [root, path.dirname(place)] }))
+}
+
+function packageIsModules(folder, root) {
+  for (let at = folder; at.startsWith(root); at = path.dirname(at)) {
+    const file = path.join(at, 'package.json')
+    if (fs.existsSync(file)) return JSON.parse(fs.readFileSync(file, 'utf8')).type === 'module'
+  }
+  return false
+}
+
+function asLambdaTells(error) {
+  if (error instanceof SyntaxError) return withStack(new RuntimeError('UserCodeSyntaxError', String(error)), error)
+  if (!error || !['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'].includes(error.code)) return error
+  const advice = howToGet((/Cannot find (?:module|package) '([^']+)'/.exec(error.message) || [])[1] || '')
+  const [first, ...rest] = error.message.split('\n')
+  const message = [advice ? `${first}: ${advice}` : first, ...rest].join('\n')
+  if (error.code === 'MODULE_NOT_FOUND') return withStack(new RuntimeError('ImportModuleError', `Error: ${message}`), error)
+  error.message = message
+  return error
+}
+
+function withStack(made, error) {
+  made.stack = error.stack
+  return made
+}
+
+function howToGet(name) {
+  if (/^(\.|\/|file:|$)/.test(name)) return ''
+  if (/^@(aws-sdk|aws-crypto|aws|smithy)\//.test(name)) {
+    const sdk = process.env.ONCE_NODE_SDK || ''
+    const more = fs.existsSync(path.join(sdk, 'node_modules')) ? ` ${name.split('/').slice(0, 2).join('/')}` : ''
+    return `Lambda's Node.js brings it; here, run \`once sdk node${more}\` once`
+  }
+  if (name === 'aws-sdk') return 'the runtimes from nodejs18.x on bring version 3 of AWS\'s SDK only, as @aws-sdk/client-...'
+  return `run \`sam build\`, or \`npm install\` in ${process.env.LAMBDA_TASK_ROOT}`
+}
+
+// ---- invocations ----
+
+function contextOf(head, settle) {
+  const env = process.env
+  const context = {
+    callbackWaitsForEmptyEventLoop: true,
+    functionName: env.AWS_LAMBDA_FUNCTION_NAME,
+    functionVersion: env.AWS_LAMBDA_FUNCTION_VERSION,
+    memoryLimitInMB: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
+    logGroupName: env.AWS_LAMBDA_LOG_GROUP_NAME,
+    logStreamName: env.AWS_LAMBDA_LOG_STREAM_NAME,
+    clientContext: undefined,
+    identity: undefined,
+    invokedFunctionArn: head.invoked_function_arn,
+    awsRequestId: head.invoke_id,
+    getRemainingTimeInMillis: () => head.deadline_time_in_ms - Date.now(),
+  }
+  // What the callback is told may wait until the event loop is empty; what these are told does not.
+  const now = (error, result) => {
+    context.callbackWaitsForEmptyEventLoop = false
+    settle.callback(context)(error, result)
+  }
+  return Object.assign(context, { done: now, succeed: (result) => now(null, result), fail: (error) => now(error || 'handled') })
+}
+
+// The result of one invocation: of a promise, of a callback, or nothing when the event loop is empty before either.
+function invoke(handler, head, event) {
+  return new Promise((resolve) => {
+    let isOver = false
+    let told = null
+    const over = (outcome) => {
+      if (isOver) return
+      isOver = true
+      process.off('beforeExit', atEmptyLoop)
+      resolve(outcome)
+    }
+    const atEmptyLoop = () => {
+      if (told === null && handler.constructor.name === 'AsyncFunction') {
+        const why = 'The Lambda runtime client detected an unexpected Node.js exit code. This is most commonly caused by a '
+        over({ error: new RuntimeError('NodeJsExit', `${why}Promise that was never settled.`) })
+      }
+      over(told || { result: null })
+    }
+    const settle = {
+      callback: (context) => (error, result) => {
+        told = told || (error === undefined || error === null ? { result } : { error })
+        if (!context.callbackWaitsForEmptyEventLoop || told.error !== undefined) over(told)
+      },
+    }
+    process.on('beforeExit', atEmptyLoop)
+    const context = contextOf(head, settle)
+    try {
+      const returned = handler(event, context, settle.callback(context))
+      if (returned && typeof returned.then === 'function') {
+        returned.then((result) => over({ result }), (error) => over({ error: error ?? 'handled' }))
+      }
+    } catch (error) {
+      over({ error: error ?? 'handled' })
+    }
+  })
+}
+
+function textOf(result) {
+  try {
+    return JSON.stringify(result === undefined ? null : result) || 'null'
+  } catch (error) {
+    throw new RuntimeError('JSONStringifyError', `Unable to stringify response body as json: ${error.message}`)
+  }
+}
+
+// `watched` makes of a handler the one that is called: the test kit stands before it.
+async function run(watched = (handler) => handler) {
+  const parent = new Parent()
+  logAsLambda()
+  resolveLayers()
+  endAtWhatNobodyCatches(parent, 'init error')
+  let handler
+  try {
+    handler = watched(await load(process.argv[2]))
+  } catch (error) {
+    logError('Uncaught Exception', error)
+    parent.tell('init error', JSON.stringify(told(error)), () => process.exit(1))
+    return
+  }
+  endAtWhatNobodyCatches(parent, 'fatal')
+  parent.tell('ready', '')
+  for (;;) {
+    const { head, body } = await parent.next()
+    requestId = head.invoke_id
+    process.env._X_AMZN_TRACE_ID = head.x_amzn_trace_id
+    try {
+      const { error, result } = await invoke(handler, head, JSON.parse(body))
+      if (error !== undefined) throw error
+      parent.tell('result', textOf(result))
+    } catch (error) {
+      logError('Invoke Error', error)
+      parent.tell('error', JSON.stringify(told(error)))
+    }
+  }
+}
+
+function endAtWhatNobodyCatches(parent, kind) {
+  const end = (what, error, code) => {
+    logError(what, error)
+    parent.tell(kind, JSON.stringify(told(error)), () => process.exit(code))
+  }
+  process.removeAllListeners('uncaughtException')
+  process.removeAllListeners('unhandledRejection')
+  process.on('uncaughtException', (error) => end('Uncaught Exception', error, EXIT.uncaught))
+  process.on('unhandledRejection', (reason) => {
+    const error = new RuntimeError('UnhandledPromiseRejection', String(reason))
+    end('Unhandled Promise Rejection', error, EXIT.unhandled)
+  })
+}
+
+module.exports = { run }
+if (require.main === module) run()

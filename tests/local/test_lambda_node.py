@@ -1,0 +1,301 @@
+"""Functions in Node.js: how handlers are found, what they get, and every way in which they end."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lambda_probe import alive, call, failure
+
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine, node_sdk
+
+pytestmark = [
+    pytest.mark.ours,
+    pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node.js"),
+]
+
+
+@pytest.fixture(scope="module")
+def log() -> list[LogLine]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def shared(log: list[LogLine]) -> Iterator[LambdaRuntime]:
+    runtime = LambdaRuntime({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}, on_output=log.append)
+    yield runtime
+    runtime.close()
+
+
+@pytest.fixture
+def runtime(shared: LambdaRuntime, log: list[LogLine]) -> LambdaRuntime:
+    shared.reset()
+    log.clear()
+    return shared
+
+
+def node(folder: Path, files: dict[str, str] | str, **spec: Any) -> FunctionSpec:
+    for name, text in (files if isinstance(files, dict) else {"app.js": files}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return FunctionSpec(folder, **{"runtime": "nodejs20.x", **spec})
+
+
+MODULE = "export const handler = async (event) => ({ got: event.id })"
+COMMON = "exports.handler = async (event) => ({ got: event.id })"
+TO_LOAD: dict[str, tuple[dict[str, str], str]] = {
+    "CommonJS": ({"app.js": COMMON}, "app.handler"),
+    "CommonJS by its end": ({"app.cjs": COMMON}, "app.handler"),
+    "an ES module by its end": ({"app.mjs": MODULE}, "app.handler"),
+    "an ES module by package.json": ({"app.js": MODULE, "package.json": '{"type": "module"}'}, "app.handler"),
+    "in a folder": ({"src/app.js": COMMON}, "src/app.handler"),
+    "a member": ({"app.js": "exports.orders = { place: async (event) => ({ got: event.id }) }"}, "app.orders.place"),
+    "a callback": ({"app.js": "exports.handler = (event, _, done) => done(null, { got: event.id })"}, "app.handler"),
+    "a promise": ({"app.js": "exports.handler = (event) => Promise.resolve({ got: event.id })"}, "app.handler"),
+    "of old": ({"app.js": "exports.handler = (event, context) => context.succeed({ got: event.id })"}, "app.handler"),
+    "after a while": (
+        {"app.js": "exports.handler = (event, _, done) => { setTimeout(() => done(null, { got: event.id }), 1) }"},
+        "app.handler",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "handler"), TO_LOAD.values(), ids=TO_LOAD)
+def test_a_handler_is_found_and_answers(
+    runtime: LambdaRuntime, tmp_path: Path, files: dict[str, str], handler: str
+) -> None:
+    runtime.register("node", node(tmp_path, files, handler=handler))
+    assert [call(runtime, "node", id=each) for each in ("one", "zwei ü")] == [{"got": "one"}, {"got": "zwei ü"}]
+
+
+def test_a_warm_function_keeps_what_it_has_between_invocations(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    runtime.register("node", node(tmp_path, "let count = 0\nexports.handler = async () => ++count"))
+    assert [call(runtime, "node") for _ in range(3)] == [1, 2, 3]
+
+
+def test_a_function_finds_the_context_and_the_variables_of_lambda(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    code = """exports.handler = async (event, context) => ({
+      ...context, left: context.getRemainingTimeInMillis(), table: process.env.TABLE,
+      runtime: process.env.AWS_EXECUTION_ENV, root: process.env.LAMBDA_TASK_ROOT, home: process.env.PYTHONPATH,
+    })"""
+    runtime.register("node", node(tmp_path, code, timeout=20, memory=512, environment={"TABLE": "orders"}))
+    found = call(runtime, "node")
+    assert 0 < found.pop("left") <= 20_000
+    assert found["awsRequestId"] == runtime.invocations[-1].request_id
+    expected = {
+        "functionName": "node",
+        "memoryLimitInMB": "512",
+        "logGroupName": "/aws/lambda/node",
+        "table": "orders",
+        "runtime": "AWS_Lambda_nodejs20.x",
+        "root": str(tmp_path),
+    }
+    assert expected.items() <= found.items() and "home" not in found
+
+
+def test_what_it_logs_is_a_line_of_its_log_with_level_and_request(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    code = "exports.handler = async () => { console.log('paid', { a: 1 }); console.error('no\\nway'); console.warn(2) }"
+    runtime.register("node", node(tmp_path, code))
+    assert call(runtime, "node") is None
+    request_id = runtime.invocations[-1].request_id
+    lines = [line.split("\t")[1:] for line in runtime.logs("node")]
+    levels = [("INFO", "paid { a: 1 }"), ("ERROR", "no\rway"), ("WARN", "2")]
+    assert lines == [[request_id, level, text] for level, text in levels]
+
+
+FAILURES: dict[str, tuple[str, str, str]] = {
+    "an error of its own": (
+        "class Declined extends Error { constructor(m) { super(m); this.name = 'Declined' } }\n"
+        "exports.handler = async () => { throw new Declined('no money') }",
+        "Declined",
+        "no money",
+    ),
+    "an error before a promise": ("exports.handler = () => { throw new TypeError('bad') }", "TypeError", "bad"),
+    "an error to the callback": (
+        "exports.handler = (event, _, done) => done(new RangeError('far'))",
+        "RangeError",
+        "far",
+    ),
+    "no error at all": ("exports.handler = async () => { throw 'a text' }", "string", "a text"),
+    "a promise that is never settled": (
+        "exports.handler = async () => new Promise(() => {})",
+        "Runtime.NodeJsExit",
+        "Promise that was never settled",
+    ),
+    "an answer that is no JSON": (
+        "exports.handler = async () => 1n",
+        "Runtime.JSONStringifyError",
+        "Unable to stringify",
+    ),
+}
+
+
+@pytest.mark.aws(unconfirmed="V98")
+@pytest.mark.parametrize(("code", "kind", "message"), FAILURES.values(), ids=FAILURES)
+def test_an_error_is_as_lambda_tells_it_and_the_function_goes_on(
+    runtime: LambdaRuntime, tmp_path: Path, code: str, kind: str, message: str
+) -> None:
+    code = code.replace("exports.handler =", "const fail =")
+    code += "\nexports.handler = (event, ...rest) => event.do === 'fail' ? fail(event, ...rest) : process.pid"
+    if "never settled" in message:  # by its kind Lambda knows that it has to wait for a promise
+        code = code.rpartition("\n")[0].replace("const fail =", "exports.handler =")
+    runtime.register("node", node(tmp_path, code))
+    error = failure(runtime, "node", "fail")
+    assert error["errorType"] == kind and message in error["errorMessage"], error
+    assert runtime.invocations[-1].outcome == kind
+    assert any("\tERROR\tInvoke Error" in line and message in line for line in runtime.logs("node"))
+
+
+def test_the_trace_of_an_error_names_the_line(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    runtime.register("node", node(tmp_path, "\n\nexports.handler = async () => { throw new Error('third line') }"))
+    trace = failure(runtime, "node")["trace"]
+    assert trace[0] == "Error: third line" and f"{tmp_path / 'app.js'}:3:" in trace[1]
+
+
+def test_nothing_is_the_answer_of_a_callback_that_is_never_called(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    runtime.register("node", node(tmp_path, "exports.handler = (event, context, done) => {}"))
+    assert [call(runtime, "node") for _ in range(2)] == [None, None]
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_callback_waits_for_what_is_still_open_unless_told_not_to(
+    runtime: LambdaRuntime, tmp_path: Path, waits: bool
+) -> None:
+    code = f"""exports.handler = (event, context, done) => {{
+      context.callbackWaitsForEmptyEventLoop = {json.dumps(waits)}
+      setTimeout(() => console.log('late'), 100)
+      done(null, 'told')
+    }}"""
+    runtime.register("node", node(tmp_path, code))
+    assert call(runtime, "node") == "told"
+    assert any("late" in line for line in runtime.logs("node")) is waits
+
+
+ENDS: dict[str, tuple[str, str, str]] = {
+    "an exit": ("process.exit(7)", "Runtime.ExitError", "Runtime exited with error: exit status 7"),
+    "an error that nobody catches": (
+        "setImmediate(() => { throw new TypeError('lost') })",
+        "TypeError",
+        "lost",
+    ),
+    "a rejection that nobody catches": (
+        "Promise.reject(new Error('lost'))",
+        "Runtime.UnhandledPromiseRejection",
+        "Error: lost",
+    ),
+}
+
+
+@pytest.mark.aws(unconfirmed="V4")
+@pytest.mark.parametrize(("code", "kind", "message"), ENDS.values(), ids=ENDS)
+def test_what_ends_the_process_fails_the_invocation_and_the_next_gets_another(
+    runtime: LambdaRuntime, tmp_path: Path, code: str, kind: str, message: str
+) -> None:
+    handler = f"if (event.do === 'end') {{ {code}; await new Promise((done) => setTimeout(done, 10000)) }}"
+    runtime.register("node", node(tmp_path, f"exports.handler = async (event) => {{ {handler}; return process.pid }}"))
+    before = call(runtime, "node")
+    error = failure(runtime, "node", "end")
+    assert error["errorType"] == kind and message in error["errorMessage"], error
+    assert call(runtime, "node") != before and not alive(before)
+
+
+@pytest.mark.aws(unconfirmed="V4")
+@pytest.mark.parametrize("how", ["await new Promise((done) => setTimeout(done, 60000))", "for (;;) {}"])
+def test_a_timeout_ends_the_process_whatever_it_does(runtime: LambdaRuntime, tmp_path: Path, how: str) -> None:
+    code = f"exports.handler = async (event) => {{ if (event.do === 'hang') {how}; return process.pid }}"
+    runtime.register("node", node(tmp_path, code, timeout=0.5))
+    before = call(runtime, "node")
+    assert failure(runtime, "node", "hang")["errorType"] == "Sandbox.Timedout"
+    assert not alive(before) and call(runtime, "node") != before
+
+
+BROKEN: dict[str, tuple[dict[str, str], str, str]] = {
+    "no such file": ({"other.js": ""}, "Runtime.ImportModuleError", "Error: Cannot find module 'app'"),
+    "no such module of its own": (
+        {"app.js": "require('./missing')"},
+        "Runtime.ImportModuleError",
+        "Error: Cannot find module './missing'",
+    ),
+    "no such package": (
+        {"app.js": "require('left-pad')"},
+        "Runtime.ImportModuleError",
+        "Error: Cannot find module 'left-pad': run `sam build`, or `npm install` in ",
+    ),
+    "no such package of an ES module": (
+        {"app.mjs": "import 'left-pad'"},
+        "Error",
+        "Cannot find package 'left-pad' imported from",
+    ),
+    "version 2 of the SDK": (
+        {"app.js": "require('aws-sdk')"},
+        "Runtime.ImportModuleError",
+        "the runtimes from nodejs18.x on bring version 3",
+    ),
+    "a syntax error": ({"app.js": "exports.handler = ("}, "Runtime.UserCodeSyntaxError", "SyntaxError: "),
+    "no such export": ({"app.js": ""}, "Runtime.HandlerNotFound", "app.handler is undefined or not exported"),
+    "no function": ({"app.js": "exports.handler = 1"}, "Runtime.HandlerNotFound", "app.handler is not a function"),
+    "an error of its own": ({"app.js": "throw new TypeError('no table')"}, "TypeError", "no table"),
+}
+
+
+@pytest.mark.aws(unconfirmed="V4")
+@pytest.mark.parametrize(("files", "kind", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_function_that_cannot_be_loaded_says_why_each_time(
+    runtime: LambdaRuntime, tmp_path: Path, files: dict[str, str], kind: str, message: str
+) -> None:
+    runtime.register("node", node(tmp_path, files))
+    for _ in range(2):
+        error = failure(runtime, "node")
+        assert error["errorType"] == kind and message in error["errorMessage"], error
+
+
+# ---- what Lambda has beside a function ----
+
+
+@pytest.mark.parametrize("way", ["require", "import"])
+def test_packages_come_from_the_function_then_its_layers_then_the_sdk(
+    runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    layer, sdk, code = tmp_path / "layer", node_sdk.folder(), tmp_path / "code"
+    places = {code / "node_modules": "abc", layer / "nodejs/node_modules": "bc", sdk / "node_modules": "c"}
+    for place, names in places.items():
+        for name in names:
+            package = place / "@aws-sdk" / name
+            package.mkdir(parents=True)
+            (package / "package.json").write_text('{"main": "index.js"}')
+            (package / "index.js").write_text(f"module.exports = {json.dumps(place.parent.name)}")
+    names = [f"@aws-sdk/{name}" for name in "abc"]
+    shutil.rmtree(code / "node_modules/@aws-sdk/b")
+    shutil.rmtree(code / "node_modules/@aws-sdk/c")
+    shutil.rmtree(layer / "nodejs/node_modules/@aws-sdk/c")
+    (layer / "nodejs/shared.js").write_text("module.exports = 'shared'")
+    names.append("/opt/nodejs/shared.js")
+    read = f"await Promise.all({names}.map(async (name) => (await import(name)).default))"
+    if way == "require":
+        read = f"{names}.map((name) => require(name))"
+    handler = f"handler = async () => {read}"
+    app = {"app.js": f"exports.{handler}"} if way == "require" else {"app.mjs": f"export const {handler}"}
+    runtime.register("node", node(code, app, layers=(layer,)))
+    assert call(runtime, "node") == ["code", "nodejs", sdk.name, "shared"]
+
+
+def test_without_the_sdk_an_import_of_it_says_what_to_do(
+    runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for files in (
+        {"app.js": "require('@aws-sdk/client-dynamodb')"},
+        {"app.mjs": "import { DynamoDB } from '@aws-sdk/client-dynamodb'"},
+    ):
+        code = tmp_path / next(iter(files))
+        runtime.register("node", node(code, files))
+        assert "here, run `once sdk node` once" in failure(runtime, "node")["errorMessage"]
+        (node_sdk.folder() / "node_modules").mkdir(parents=True)
+        runtime.register("node", node(code, files, timeout=20))
+        assert "run `once sdk node @aws-sdk/client-dynamodb` once" in failure(runtime, "node")["errorMessage"]
+        (node_sdk.folder() / "node_modules").rmdir()
