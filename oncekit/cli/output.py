@@ -51,8 +51,9 @@ class Attempts:
 
 
 def printed(cloud: LocalCloud) -> Iterator[str]:
-    """What the functions that were started printed and logged, the newest last."""
-    for operation in sorted({each.operation for each in cloud.invocations()}):
+    """What the functions that were invoked printed and logged, the newest last."""
+    invoked = (cloud.operations.operations_of(each.function, each.event) for each in cloud.functions.invocations)
+    for operation in sorted({operations[0] for operations in invoked if operations}):
         attempts = Attempts()
         lines = [each for line in cloud.logs(operation) for each in attempts.lines_of(line)]
         if (left_out := len(lines) - MOST_LINES) > 0:

@@ -138,12 +138,17 @@ class LocalCloud(Cloud):
     # ---- what they did ----
 
     def invocations(self, operation: str | None = None) -> list[Invocation]:
-        """The starts of business logic, oldest first: of one operation, or of all."""
+        """The starts of business logic, oldest first: of one operation, or of all.
+
+        What could not be loaded did not start.
+        """
         operations = self.operations
         return [
             Invocation(each.request_id, operation or found[0], each.event, each.started_at, each.ended_at, each.outcome)
             for each in self.functions.invocations
-            if (found := operations.operations_of(each.function, each.event)) and operation in (None, *found)
+            if each.is_started
+            and (found := operations.operations_of(each.function, each.event))
+            and operation in (None, *found)
         ]
 
     def logs(self, operation: str) -> list[str]:

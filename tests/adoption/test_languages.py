@@ -66,3 +66,24 @@ def test_a_function_in_nodejs_runs_once_as_it_is_and_what_cannot_run_stops_nothi
     assert "1 passed" in empty.pytest("tests/test_clerk.py", "-k", "runs_once").stdout
     failed = empty.pytest("tests/test_jvm.py", "-k", "runs_once").stdout
     assert "1 failed" in failed and "Jvm is not run here: it has the Runtime java21" in failed
+
+
+@pytest.mark.parametrize(
+    ("properties", "files", "said"),
+    [
+        (NODE, {"node/app.js": "require('left-pad')\n"}, "Cannot find module 'left-pad': run `sam build`, or `npm"),
+        (
+            "Runtime: python3.13, Handler: app.handler, CodeUri: py/",
+            {"py/app.py": "import left_pad\n"},
+            "No module named 'left_pad'",
+        ),
+    ],
+)
+def test_what_cannot_be_loaded_does_not_count_as_started(
+    empty: Application, properties: str, files: dict[str, str], said: str
+) -> None:
+    add(empty, "Clerk", properties, files)
+    adopt(empty, "Clerk")
+    code, told, printed = run(empty, "clerk")
+    assert code == 1 and said in printed
+    assert told["sideEffects"]["businessLogicStarts"] == {}

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oncekit.local.lambda_runtime.entry import Head
 from oncekit.local.lambda_runtime.languages import command_of
@@ -29,6 +29,8 @@ class Outcome:
 
     payload: bytes
     error: str | None = None
+    is_started: bool = True
+    """Whether the function was called: not if it could not be loaded."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ class Environment:
         self._marked_at = None
         self.start()
         outcome = self._outcome(request_id, payload, arn) or self._end_of(request_id)
+        outcome = replace(outcome, is_started=self._begun)
         if not self.usable:
             self.end()
         elif self._process is not None:

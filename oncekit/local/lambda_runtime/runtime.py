@@ -144,7 +144,7 @@ class LambdaRuntime:
 
     @property
     def invocations(self) -> list[Invocation]:
-        """Every invocation that was started, oldest first."""
+        """Every invocation, oldest first."""
         with self._lock:
             return list(self._invocations.values())
 
@@ -298,7 +298,8 @@ class LambdaRuntime:
         with self._lock:
             started = self._invocations.get(key)
             if started is not None:  # else forgotten by a reset
-                ended = replace(started, ended_at=time.time(), outcome=outcome.error or "succeeded")
+                told = outcome.error or "succeeded"
+                ended = replace(started, ended_at=time.time(), outcome=told, is_started=outcome.is_started)
                 self._invocations[key] = ended
 
 

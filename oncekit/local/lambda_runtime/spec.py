@@ -56,7 +56,7 @@ class LogLine:
 
 @dataclass(frozen=True)
 class Invocation:
-    """One start of a function. Times in epoch seconds; `outcome` is `succeeded`, an error type, or `running`."""
+    """One call of a function. Times in epoch seconds; `outcome` is `succeeded`, an error type, or `running`."""
 
     request_id: str
     function: str
@@ -64,3 +64,5 @@ class Invocation:
     started_at: float
     ended_at: float | None
     outcome: str
+    is_started: bool = True
+    """Whether the function was called. False for one that could not be loaded; True until that is known."""
