@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import socket
 import sys
 import threading
 import time
@@ -55,6 +56,7 @@ class Loopback:
                 if not isinstance(sys.exc_info()[1], ConnectionError):  # the client went away
                     super().handle_error(request, client_address)
 
+        self._handler: type = Handler
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         try:
             with contextlib.redirect_stderr(io.StringIO()):  # werkzeug prints its advice and exits
@@ -70,6 +72,11 @@ class Loopback:
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self.port}"
+
+    def handle(self, connection: socket.socket, address: Any, kind: type, **members: Any) -> None:
+        """A connection that came elsewhere, by another kind of handler, which has these members."""
+        handler = type(kind.__name__, (self._handler, kind), members)
+        handler(connection, address, self._server)
 
     def open(self, application: Any) -> None:
         """Answer calls from now on, also those that are waiting."""

@@ -10,6 +10,7 @@ report.py       what a matrix found
 watch.py        the calls of functions; in_function.py is the side that is in their processes
 outside.py      other systems, reached by HTTP
 connections.py  the connections to them, with certificates.py; in_sockets.py leads them here from functions' processes
+in_node.cjs     what in_function.py and in_sockets.py are for functions in Node.js
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ SWEEPS = 40
 """How many recovery periods pass before something counts as stuck."""
 SWEEP_SECONDS = 61
 OPEN = "IN_PROGRESS"
-ENTRIES = {languages.PYTHON: "in_function.py"}
+ENTRIES = {languages.PYTHON: "in_function.py", languages.NODE: "in_node.cjs"}
 """By language, what the kit starts a function's process with."""
 
 

@@ -1,6 +1,7 @@
 """The connections of functions to other systems, which arrive here instead (`in_sockets.py`).
 
-A connection begins as one to a proxy: `CONNECT host:port`. What follows is one request of HTTP, beneath TLS if the
+A connection begins as one to a proxy: `CONNECT host:port`; one of a function in Node.js, which was announced, without
+(`in_node.cjs`). What follows is one request of HTTP, beneath TLS if the
 client begins with it; then it ends, so each connection is of one call of the function. Only to a server on this machine
 something else may be sent: it is passed on as it is.
 """
@@ -12,11 +13,13 @@ import re
 import select
 import socket
 import ssl
+import threading
 from contextlib import AbstractContextManager, closing, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from werkzeug.serving import WSGIRequestHandler
 
+from oncekit.local.loopback import HOST, Loopback
 from oncekit.testing.watch import CALL
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ Place = tuple[str, int]
 _STARTS_HTTP = re.compile(rb"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE) ")
 _STARTS_TLS = b"\x16"
 _CHUNK = 1 << 16
+SECONDS_TO_CONNECT = 5
 
 
 def place_of(text: str) -> Place:
@@ -91,15 +95,18 @@ class Connection(WSGIRequestHandler):
 
     def do_CONNECT(self) -> None:  # noqa: N802  of http.server
         self.place, self.told = place_of(self.path), self.headers[CALL]
-        if is_here(self.place):
-            self._open_here(self.place)
-        elif self.outside.answers(self.place):
+        self._begin(self.place)
+
+    def _begin(self, place: Place) -> None:
+        if is_here(place):
+            self._open_here(place)
+        elif self.outside.answers(place):
             with self.outside.opening():
                 self._reply(200)
                 if self.connection.recv(1, socket.MSG_PEEK) == _STARTS_TLS:
-                    self._secure(self.place)
+                    self._secure(place)
         else:
-            self._reply(502, self.outside.refused(self.told, self.place))
+            self._reply(502, self.outside.refused(self.told, place))
 
     def _reply(self, status: int, reason: str = "") -> None:
         self.wfile.write(f"HTTP/1.0 {status} {reason}\r\n\r\n".encode())
@@ -132,6 +139,35 @@ class Connection(WSGIRequestHandler):
         else:
             self.scheme = "https"
             self.setup()
+
+
+def announced(server: Loopback, systems: Systems, place: Place, told: str) -> int:
+    """The port at which the next connection is taken as one to this place: its function cannot begin with CONNECT."""
+    listening = socket.create_server((HOST, 0))
+    listening.settimeout(SECONDS_TO_CONNECT)
+
+    def take() -> None:
+        with listening, suppress(OSError):  # the function is gone
+            with systems.opening():
+                connection, address = listening.accept()
+            server.handle(connection, address, Announced, place=place, told=told)
+
+    threading.Thread(target=take, daemon=True).start()
+    return int(listening.getsockname()[1])
+
+
+class Announced(Connection):
+    """A connection whose beginning was announced."""
+
+    def handle(self) -> None:
+        assert self.place is not None
+        self.close_connection = False
+        self._begin(self.place)
+        if not self.close_connection:
+            super().handle()
+
+    def _reply(self, status: int, reason: str = "") -> None:
+        self.close_connection = status != 200
 
 
 def _pass_on(one: socket.socket, other: socket.socket) -> None:

@@ -26,7 +26,7 @@ from werkzeug.middleware.http_proxy import ProxyMiddleware
 from werkzeug.wrappers import Request, Response
 
 from oncekit.local.loopback import Loopback
-from oncekit.testing.connections import PLACE, URL, USUAL_PORTS, Connection, Place, is_here, place_of
+from oncekit.testing.connections import PLACE, URL, USUAL_PORTS, Connection, Place, announced, is_here, place_of
 from oncekit.testing.watch import LOST, SAFE_METHODS, FunctionCall, Watch
 
 if TYPE_CHECKING:
@@ -157,8 +157,10 @@ class Outside:
         return answer(environ, start_response)
 
     def _of_the_kit(self, environ: WSGIEnvironment) -> Response:
-        """It asks for a certificate, has refused a connection, or announces that a function begins or ends."""
+        """It asks for a certificate, opens or has refused a connection, or announces that a function begins or ends."""
         what, _, value = environ["PATH_INFO"].strip("/").partition("/")
+        if what == "open":
+            return self._opened_for(environ[TOLD], place_of(value))
         if what == "certificate":
             from oncekit.testing.certificates import certificate
 
@@ -166,6 +168,19 @@ class Outside:
         if what == "refused":
             return Response(self.refused(environ[TOLD], place_of(value)))
         return self._watched(self._call(environ[TOLD]), Response(), environ)
+
+    def _opened_for(self, told: str, place: Place) -> Response:
+        if not is_here(place) and not self.answers(place):
+            return Response(self.refused(told, place), 403)
+        from oncekit.testing.certificates import certificate
+
+        return _json(
+            {
+                "port": announced(self._server, self, place, told),
+                "certificate": certificate(place[0]).decode(),
+            },
+            200,
+        )
 
     def _call(self, told: str) -> FunctionCall:
         return FunctionCall.of(told, self._watch.operations_of)

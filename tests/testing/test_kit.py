@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -21,6 +22,9 @@ FEWEST = {
     "test_values.py": 2,
 }
 """Tests that each file has at least."""
+WITH_NODE = {"test_node.py": 14}
+if shutil.which("node") is not None:
+    FEWEST |= WITH_NODE
 IN_THE_PROOF = {"test_examples.py"}
 
 
@@ -35,7 +39,7 @@ def test_what_a_user_may_expect_of_the_kit_holds(outcomes: Mapping[str, list[str
 
 
 def test_every_file_of_the_application_is_run_here_or_in_the_proof() -> None:
-    assert {path.name for path in APPLICATION.glob("test_*.py")} == {*FEWEST, *IN_THE_PROOF}
+    assert {path.name for path in APPLICATION.glob("test_*.py")} == {*FEWEST, *WITH_NODE, *IN_THE_PROOF}
 
 
 def test_a_run_that_uses_no_fixture_imports_nothing_of_the_local_cloud() -> None:

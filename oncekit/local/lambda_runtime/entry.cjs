@@ -261,15 +261,15 @@ function textOf(result) {
   }
 }
 
-// `watched` makes of a handler the one that is called: the test kit stands before it.
-async function run(watched = (handler) => handler) {
+// `begins` and `ends` are called around each invocation: the test kit stands there.
+async function run({ begins, ends } = { begins: async () => {}, ends: async () => {} }) {
   const parent = new Parent()
   logAsLambda()
   resolveLayers()
   endAtWhatNobodyCatches(parent, 'init error')
   let handler
   try {
-    handler = watched(await load(process.argv[2]))
+    handler = await load(process.argv[2])
   } catch (error) {
     logError('Uncaught Exception', error)
     parent.tell('init error', JSON.stringify(told(error)), () => process.exit(1))
@@ -282,8 +282,11 @@ async function run(watched = (handler) => handler) {
     requestId = head.invoke_id
     process.env._X_AMZN_TRACE_ID = head.x_amzn_trace_id
     try {
-      const { error, result } = await invoke(handler, head, JSON.parse(body))
+      const event = JSON.parse(body)
+      await begins(event)
+      const { error, result } = await invoke(handler, head, event)
       if (error !== undefined) throw error
+      await ends()
       parent.tell('result', textOf(result))
     } catch (error) {
       logError('Invoke Error', error)

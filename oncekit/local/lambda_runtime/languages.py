@@ -9,6 +9,8 @@ from pathlib import Path
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 PYTHON, NODE = "python", "nodejs"
+NODE_FILES = (".js", ".mjs", ".cjs")
+"""How the names of the files end that it loads."""
 _HERE = Path(__file__).parent
 ENTRIES = {PYTHON: _HERE / "entry.py", NODE: _HERE / "entry.cjs"}
 """By language, the file that runs first in a function's process. The test kit has its own before each."""

@@ -1,0 +1,79 @@
+"""Functions in Node.js: whichever client they use, the test answers and counts what they send, or fails."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socketserver
+import threading
+from typing import Any
+
+import pytest
+
+from oncekit.testing.cloud import TestCloud
+from oncekit.testing.outside import Unanswered
+
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node.js")
+
+HOST = "api.provider.example"
+
+
+def asked(client: str, url: str = f"https://{HOST}/charges") -> dict[str, Any]:
+    payload = {"client": client, "url": url}
+    return {"operation": "node-clients", "idempotencyKey": "k", "onCrash": "quarantine", "payload": payload}
+
+
+@pytest.mark.parametrize(
+    ("client", "scheme"),
+    [
+        ("by fetch", "https"),
+        ("by fetch", "http"),
+        ("by https", "https"),
+        ("by https", "http"),
+        ("by an agent", "https"),
+        ("by a looked up address", "http"),
+        ("in a worker", "https"),
+    ],
+)
+def test_what_any_client_sends_is_answered_and_counted(application: TestCloud, client: str, scheme: str) -> None:
+    url = f"{scheme}://{HOST}/charges"
+    application.outside.answer(url, {"id": "ch_7"})
+    ended = application.run(asked(client, url))
+    assert ended.status == "SUCCEEDED", ended.why
+    assert json.loads(ended.output["result"]) == {"id": "ch_7"}
+    [sent] = application.outside.sent
+    assert (sent.method, sent.url, json.loads(sent.body)) == ("POST", url, {"amount": 7})
+    assert sent.line.startswith("tests/testing/application/functions/node-clients/app")
+
+
+@pytest.mark.parametrize("client", ["by fetch", "by https", "whatever comes of it"])
+def test_a_url_that_the_test_does_not_answer_fails_it(application: TestCloud, client: str) -> None:
+    with pytest.raises(Unanswered, match=r'write once_cloud\.outside\.answer\("https://other\.example/charges"'):
+        application.run(asked(client, "https://other.example/charges"))
+
+
+@pytest.mark.parametrize(
+    ("client", "place"),
+    [
+        ("by a socket", "other.example:7000"),
+        ("by a datagram", "statsd.example:8125"),
+        ("by a name", "provider.example:0"),
+    ],
+)
+def test_a_connection_that_is_no_http_is_refused_and_fails_the_test(
+    application: TestCloud, client: str, place: str
+) -> None:
+    with pytest.raises(Unanswered, match=f"a connection to {place}: it is another machine, and a test reaches none"):
+        application.run(asked(client, "http://other.example:7000"))
+
+
+def test_a_server_on_this_machine_is_reached_whatever_it_speaks(application: TestCloud) -> None:
+    class Shout(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.sendall(self.request.recv(100).upper())
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Shout) as server:
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        ended = application.run(asked("by a socket", f"http://127.0.0.1:{server.server_address[1]}"))
+        server.shutdown()
+    assert json.loads(ended.output["result"]) == "HELLO"
