@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from oncekit.local.boundaries import Boundary, boundaries
 from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import as_text
+from oncekit.local.lambda_runtime.languages import NAMES, PYTHON, language
 from oncekit.local.lanes import FULL, MACHINES
 from oncekit.local.moto_resources import containers
 from oncekit.local.once_cloud import PENDING
@@ -54,6 +55,10 @@ WATCHED_NOTHING = (
     "it watched no effect. It watches calls of AWS by boto3, request.step and what else writes to AWS, and HTTP to "
     "other systems; it does not see files, other programs, and clients below Python's sockets, such as gRPC or libpq. "
     "A function without any effect needs no matrix: delete this test"
+)
+UNSEEN = (
+    "it is in {language}, and what it calls of AWS is seen in functions in Python only. It was struck before and after "
+    "it ran{more}, not between two of its calls: what a crash there repeats, nobody knows"
 )
 ANSWER, END = "the answer", "the end"
 Found = tuple[Difference, str, tuple[str, ...]]
@@ -117,6 +122,7 @@ class Matrix:
         self._contents = Contents.of(cloud)
         self._before = documents(cloud)
         self._careful = request.get("onCrash") == "quarantine"
+        self._language = _language_of(cloud, self._operation)
 
     def run(self, may_repeat: Collection[str], seconds: float) -> Report:
         began = time.monotonic()
@@ -142,7 +148,8 @@ class Matrix:
         findings = [each for each in _grouped(found) if each.kind != "twice" or not each.place.startswith(allowed)]
         left_out = [each.what for each in strikes[len(struck) :]]
         effects = [each for each in expected.places if each not in (ANSWER, END)]
-        return Report(self._operation, effects, findings, struck, left_out, time.monotonic() - began)
+        unseen = "" if self._language == PYTHON else _unseen(self._language, usual)
+        return Report(self._operation, effects, findings, struck, left_out, time.monotonic() - began, unseen)
 
     def _undisturbed(self) -> tuple[Run, Usual]:
         """What is usual. Raises NothingToStrike when that cannot be said."""
@@ -156,7 +163,7 @@ class Matrix:
         if not told and usual.status not in ("COMPLETED", "FAILED"):
             refused = "it is refused" if self._event is None else f"its event leaves no record of {self._id}"
             told = [refused if usual.status == REFUSED else f"it ends as {usual.end}"]
-        if not told and not any(self._is_effect(each) for each in usual.calls):
+        if not told and self._language == PYTHON and not any(self._is_effect(each) for each in usual.calls):
             told.append(WATCHED_NOTHING)
         if not told and self._elsewhere is not None and not self._was_elsewhere:
             told.append("it was never pending: leave `elsewhere` out")
@@ -341,6 +348,19 @@ class Matrix:
             return place == f"{call.action} {call.parameters}"
         names = [name for name, ref in self._cloud.resources.items() if f'"{ref}"' in call.names]
         return place in (f"{call.service}.{call.action}", *names) or f'"{place}"' in call.names
+
+
+def _language_of(cloud: TestCloud, operation: str) -> str:
+    """One whose calls are not seen is what it is on the machine; an operation without a function has none to see."""
+    named = cloud.operations.function_of(operation)
+    spec = cloud.functions.functions.get(named.name) if named else None
+    return PYTHON if spec is None else language(spec.runtime) or spec.runtime
+
+
+def _unseen(language: str, usual: Run) -> str:
+    return UNSEEN.format(
+        language=NAMES[language], more=", and at what it sends to other systems" if usual.calls else ""
+    )
 
 
 def _as_itself(journal: Journal, call: FunctionCall, make: Make) -> None:

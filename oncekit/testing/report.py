@@ -47,12 +47,16 @@ class Report:
     left_out: Sequence[str]
     """What there was no time for."""
     seconds: float
+    unseen: str = ""
+    """What of the function it does not see; then no finding says nothing of that."""
 
     def __str__(self) -> str:
         count = len(self.findings)
-        found = f"{count} finding{'s' if count > 1 else ''}" if count else "every effect happened once"
+        nothing = "nothing found" if self.unseen else "every effect happened once"
+        found = f"{count} finding{'s' if count > 1 else ''}" if count else nothing
         head = f"{self.operation}: {len(self.strikes)} strikes in {self.seconds:.1f} s: {found}"
         if self.left_out:
             head += f"; no time for {len(self.left_out)} more (give more `seconds`)"
         watched = f"watched: {', '.join(self.effects) or 'nothing that stays'}"
-        return "\n".join([head, watched, *map(str, self.findings)])
+        unseen = [f"not seen: {self.unseen}"] if self.unseen else []
+        return "\n".join([head, watched, *unseen, *map(str, self.findings)])

@@ -9,6 +9,7 @@ from pathlib import Path
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 PYTHON, NODE = "python", "nodejs"
+NAMES = {PYTHON: "Python", NODE: "Node.js"}
 NODE_FILES = (".js", ".mjs", ".cjs")
 """How the names of the files end that it loads."""
 _HERE = Path(__file__).parent

@@ -12,6 +12,7 @@ import pytest
 
 from oncekit.testing.cloud import TestCloud
 from oncekit.testing.outside import Unanswered
+from oncekit.testing.plugin import RunMatrix
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node.js")
 
@@ -77,3 +78,40 @@ def test_a_server_on_this_machine_is_reached_whatever_it_speaks(application: Tes
         ended = application.run(asked("by a socket", f"http://127.0.0.1:{server.server_address[1]}"))
         server.shutdown()
     assert json.loads(ended.output["result"]) == "HELLO"
+
+
+# ---- the matrix ----
+
+
+def noting(**payload: Any) -> dict[str, Any]:
+    return {"operation": "node-notes", "idempotencyKey": "k", "payload": payload}
+
+
+@pytest.mark.parametrize(
+    ("payload", "place", "what"),
+    [
+        ({"note": "another"}, "Notes", "the execution dies after ExecuteBusinessLogic"),
+        (
+            {"url": f"https://{HOST}/charges", "method": "POST"},
+            f"POST https://{HOST}/charges",
+            "the function dies after",
+        ),
+    ],
+)
+def test_an_effect_that_another_attempt_repeats_is_found(
+    application: TestCloud, once_matrix: RunMatrix, payload: dict[str, str], place: str, what: str
+) -> None:
+    report = once_matrix(noting(**payload), check=False)
+    [found] = report.findings
+    assert (found.kind, found.place) == ("twice", place)
+    assert any(each.startswith(what) for each in found.strikes)
+
+
+@pytest.mark.parametrize("payload", [{"note": "the same"}, {}])
+def test_a_matrix_that_does_not_see_what_a_function_calls_is_not_green(
+    application: TestCloud, once_matrix: RunMatrix, payload: dict[str, str]
+) -> None:
+    with pytest.raises(
+        pytest.skip.Exception, match=r"nothing found[^✗]*not seen: it is in Node\.js, and what it calls of AWS"
+    ):
+        once_matrix(noting(**payload))
