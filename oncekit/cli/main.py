@@ -41,6 +41,7 @@ GROUPS: Mapping[str, Mapping[str, Listed]] = {
         "init": Listed("here.init", "once init"),
         "new": Listed("here.new", "once new send-invoice --function SendInvoice"),
         "env": Listed("here.env", 'eval "$(once env)"'),
+        "sdk": Listed("here.sdk", "once sdk node"),
     },
     "Operate a stack, or what `once up` runs": {
         "send": Listed("deployed.send", "once send events/charge-payment.json --wait"),
