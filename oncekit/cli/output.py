@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
+_OF_NODE = re.compile(
+    r"[^\t]+\t[^\t]+\tERROR\t(?:Invoke Error|Uncaught Exception|Unhandled Promise Rejection) \t(\{.*\})"
+)
+"""An error as the runtime client of Node.js logs it."""
+_NOT_THEIRS = ("node:internal", "/lambda_runtime/", "(<anonymous>)")
 MOST_LINES = 40
 """Of one function, the newest."""
 
@@ -17,8 +23,13 @@ def lines_of(line: str) -> list[str]:
     """A line that a function printed, as lines for people; metrics are left out.
 
     A line of Powertools' logger, and the library's about an attempt that failed, becomes its level, its message and its
-    traceback; any other stays as it is.
+    traceback, and so does an error in Node.js; any other stays as it is.
     """
+    if of_node := _OF_NODE.fullmatch(line):
+        error = _fields(of_node[1])
+        stack = [str(each) for each in error["stack"]] if isinstance(error.get("stack"), list) else []
+        frames = [each for each in stack if each.startswith("    at ") and not any(i in each for i in _NOT_THEIRS)]
+        line = "\n".join([f"[ERROR] {error.get('errorType')}: {error.get('errorMessage')}", *frames])
     told = _fields(line)
     if "_aws" in told and "message" not in told:  # metrics, and the library's line about an attempt that succeeded
         return []
@@ -39,7 +50,7 @@ class Attempts:
 
     def lines_of(self, line: str) -> list[str]:
         head, *traceback = lines_of(line) or [""]
-        if not (text := "\n".join(traceback)).startswith("Traceback"):
+        if not (text := "\n".join(traceback)).startswith(("Traceback", "    at ")):
             return [head, *traceback] if head else []
         if head.startswith("[ERROR] ") and self._error.endswith(head.removeprefix("[ERROR] ")):
             return []
@@ -61,7 +72,7 @@ def printed(cloud: LocalCloud) -> Iterator[str]:
         yield from (f"{operation} | {line}" for line in lines[-MOST_LINES:])
 
 
-def _fields(line: str) -> dict[str, object]:
+def _fields(line: str) -> dict[str, Any]:
     try:
         told = json.loads(line)
     except ValueError:

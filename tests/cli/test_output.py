@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,13 @@ from oncekit.cli.output import Attempts, lines_of, printed
 from oncekit.local import LocalCloud
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}
+
+
+NODE = {
+    "errorType": "TypeError",
+    "errorMessage": "no",
+    "stack": ["TypeError: no", "    at app.js:1", "    at node:internal"],
+}
 
 
 @pytest.mark.parametrize(
@@ -26,6 +34,8 @@ LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\
             "[WARNING]\t2026-01-01T00:00:00.000Z\t\tLAMBDA",
             ["[WARNING]       2026-01-01T00:00:00.000Z                LAMBDA"],
         ),
+        (f"2026\tid\tERROR\tInvoke Error \t{json.dumps(NODE)}", ["[ERROR] TypeError: no", "    at app.js:1"]),
+        (f"2026\tid\tERROR\tInvoke Error \t{json.dumps({'stack': 1})}", ["[ERROR] None: None"]),
         ("a\t1\r\tb", ["a       1", "        b"]),
     ],
 )
@@ -51,6 +61,19 @@ def test_each_later_attempt_that_fails_as_the_one_before_has_one_line(cloud: Loc
     assert error == "fails | [ERROR] ZeroDivisionError: integer division or modulo by zero"
     assert traceback[0] == "fails | Traceback (most recent call last):" and "return event['attempt']" in traceback[-1]
     assert lines[-later:] == [f"{error} (the same traceback as above)"] * later
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node.js")
+def test_each_later_attempt_in_nodejs_that_fails_as_the_one_before_has_one_line(
+    cloud: LocalCloud, tmp_path: Path
+) -> None:
+    (tmp_path / "app.js").write_text("exports.handler = async (event) => event.missing.member\n")
+    cloud.add_function("fails", tmp_path)
+    cloud.run({"operation": "fails", "idempotencyKey": "k", "payload": {}})
+    error, line, *later = printed(cloud)
+    assert error.startswith("fails | [ERROR] TypeError: Cannot read properties of undefined")
+    assert line.startswith("fails |     at exports.handler") and "app.js:1:" in line
+    assert later and set(later) == {f"{error} (the same traceback as above)"}
 
 
 def test_an_attempt_that_ends_without_a_word_is_told_of(cloud: LocalCloud, tmp_path: Path) -> None:
