@@ -19,7 +19,7 @@ from oncekit.local.deploy import NOTHING, Application
 from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
-from oncekit.local.lambda_runtime.languages import NODE, NODE_FILES, PYTHON
+from oncekit.local.lambda_runtime.languages import runtime_in
 from oncekit.local.lanes import FULL, MACHINES, Lane
 from oncekit.local.moto_resources import items_of, items_with
 from oncekit.local.objects import keys_below
@@ -54,7 +54,7 @@ class LocalCloud(Cloud):
     ) -> None:
         """Deploy the business function of an operation that is not in the template, until the next `reset`.
 
-        Its handler is `app.handler`, in Python, or in Node.js where the folder has that.
+        Its handler is `app.handler`, in Python, or in Node.js where the folder has that, or its `bootstrap`.
         The operation itself stays in the parameter Operations.
         It gets what the template gives each of its operations: the layer, and the timeout unless another is given.
         It may do everything unless `role` is given, the logical id of a role of the template.
@@ -67,7 +67,7 @@ class LocalCloud(Cloud):
         spec = FunctionSpec(
             code=code.resolve(),
             handler="app.handler",
-            runtime=NODE if any((code / f"app{end}").is_file() for end in NODE_FILES) else PYTHON,
+            runtime=runtime_in(code),
             timeout=timeout or float(self.once.parameters.get("BusinessTimeoutSeconds", 30)),
             environment={
                 "POWERTOOLS_SERVICE_NAME": operation,

@@ -11,6 +11,7 @@ watch.py        the calls of functions; in_function.py is the side that is in th
 outside.py      other systems, reached by HTTP
 connections.py  the connections to them, with certificates.py; in_sockets.py leads them here from functions' processes
 in_node.cjs     what in_function.py and in_sockets.py are for functions in Node.js
+in_bootstrap.py what they are for a bootstrap
 """
 
 from __future__ import annotations

@@ -22,7 +22,11 @@ SWEEPS = 40
 """How many recovery periods pass before something counts as stuck."""
 SWEEP_SECONDS = 61
 OPEN = "IN_PROGRESS"
-ENTRIES = {languages.PYTHON: "in_function.py", languages.NODE: "in_node.cjs"}
+ENTRIES = {
+    languages.PYTHON: "in_function.py",
+    languages.NODE: "in_node.cjs",
+    languages.PROVIDED: "in_bootstrap.py",
+}
 """By language, what the kit starts a function's process with."""
 
 
@@ -64,6 +68,7 @@ class TestCloud(LocalCloud):
             "ONCE_TESTING_OUTSIDE": self.outside.address,
             "ONCE_TESTING_ENTRY": str(self._entries[languages.PYTHON]),
             "ONCE_TESTING_NODE_ENTRY": str(self._entries[languages.NODE]),
+            "ONCE_TESTING_BOOTSTRAP": str(self._entries[languages.PROVIDED]),
             "ONCE_TESTING_FOLDER": str(self._path.parent.resolve()),
         }
 

@@ -1,13 +1,14 @@
 """The connections of functions to other systems, which arrive here instead (`in_sockets.py`).
 
-A connection begins as one to a proxy: `CONNECT host:port`; one of a function in Node.js, which was announced, without
-(`in_node.cjs`). What follows is one request of HTTP, beneath TLS if the
-client begins with it; then it ends, so each connection is of one call of the function. Only to a server on this machine
-something else may be sent: it is passed on as it is.
+A connection begins as one to a proxy: `CONNECT host:port`; one of a function in Node.js was announced, and has no such
+beginning (`in_node.cjs`); a bootstrap takes the test for its proxy (`in_bootstrap.py`). What follows is one request
+of HTTP, beneath TLS if the client begins with it; then it ends, so each connection is of one call of the function. Only
+to a server on this machine something else may be sent: it is passed on as it is.
 """
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import re
 import select
@@ -16,6 +17,7 @@ import ssl
 import threading
 from contextlib import AbstractContextManager, closing, suppress
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
 
 from werkzeug.serving import WSGIRequestHandler
 
@@ -70,6 +72,12 @@ class Connection(WSGIRequestHandler):
         return self.server.app  # type: ignore[return-value]  # it is the application here
 
     def make_environ(self) -> WSGIEnvironment:
+        if self.place is None and (
+            told := _told_to_a_proxy(self.headers.get("Proxy-Authorization", ""))
+        ):  # HTTP without TLS
+            parts = urlsplit(self.path)
+            self.place, self.told = (parts.hostname or "", parts.port or USUAL_PORTS["http"]), told
+            self.path = parts._replace(scheme="", netloc="").geturl()
         environ = super().make_environ()
         if self.place is not None:
             host = self.headers.get("Host") or "{}:{}".format(*self.place)
@@ -94,7 +102,10 @@ class Connection(WSGIRequestHandler):
     # ---- the beginning ----
 
     def do_CONNECT(self) -> None:  # noqa: N802  of http.server
-        self.place, self.told = place_of(self.path), self.headers[CALL]
+        self.place, self.told = (
+            place_of(self.path),
+            self.headers[CALL] or _told_to_a_proxy(self.headers.get("Proxy-Authorization", "")),
+        )
         self._begin(self.place)
 
     def _begin(self, place: Place) -> None:
@@ -139,6 +150,12 @@ class Connection(WSGIRequestHandler):
         else:
             self.scheme = "https"
             self.setup()
+
+
+def _told_to_a_proxy(authorization: str) -> str:
+    """What `in_bootstrap.py` has put into the address of the proxy, for each call of a client that goes by that."""
+    kind, _, given = authorization.partition(" ")
+    return base64.b64decode(given).decode().rpartition(":")[0] if kind == "Basic" else ""
 
 
 def announced(server: Loopback, systems: Systems, place: Place, told: str) -> int:

@@ -146,6 +146,14 @@ def _step_log(module: Any) -> Any:
 # ---- invocations ----
 
 
+def begins(event: Any) -> None:
+    global _begun, _lock, _operation
+    _begun = True
+    lock = event.get("lock") if isinstance(event, dict) else None
+    _lock = lock if isinstance(lock, dict) else {}
+    _operation = str(event.get("operation", "")) if _lock else ""
+
+
 def watch_invocations(announce: Callable[[str], object]) -> None:
     """Announces the beginning of each invocation, and its end when it has succeeded."""
     from awslambdaric import bootstrap
@@ -156,11 +164,7 @@ def watch_invocations(announce: Callable[[str], object]) -> None:
         handler = get(name)
 
         def watched(event: Any, context: Any) -> Any:
-            global _begun, _lock, _operation
-            _begun = True
-            lock = event.get("lock") if isinstance(event, dict) else None
-            _lock = lock if isinstance(lock, dict) else {}
-            _operation = str(event.get("operation", "")) if _lock else ""
+            begins(event)
             announce("begin")
             result = handler(event, context)
             announce("end")

@@ -679,8 +679,8 @@ NOT_RUN = "F is not run by `once run`, `once up` and its test, though deployed a
 @pytest.mark.parametrize(
     ("properties", "told"),
     [
-        ("Runtime: java21, Handler: 'com.shop.Pay::pay'", f"{NOT_RUN} it has the Runtime java21, and functions in"),
-        ("Runtime: ruby3.4, Handler: app.Pay.pay", f"{NOT_RUN} it has the Runtime ruby3.4, and functions in"),
+        ("Runtime: java21, Handler: 'com.shop.Pay::pay'", f"{NOT_RUN} it has the Runtime java21, and Python, Node.js"),
+        ("Runtime: ruby3.4, Handler: app.Pay.pay", f"{NOT_RUN} it has the Runtime ruby3.4, and Python, Node.js"),
         ("Runtime: python3.13, Handler: app", "F has the Handler app, which names no function, so it fails"),
         ("Runtime: python3.13, Handler: app.handler", ""),
     ],

@@ -11,6 +11,7 @@ import pytest
 from kit import APPLICATION, assert_holds, outcomes_of
 
 FEWEST = {
+    "test_bootstrap.py": 6,
     "test_direct_lane.py": 4,
     "test_elsewhere.py": 4,
     "test_faults.py": 16,

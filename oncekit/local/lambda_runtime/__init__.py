@@ -9,6 +9,7 @@ variables.py         the environment variables that Lambda gives a function
 languages.py         which languages run here, and how
 entry.py             the code that runs first in that process, in Python
 entry.cjs            the same in Node.js; resolve.mjs is its part that finds what is imported
+bootstrap.py         the same of `provided`: the API that its executable asks for events
 node_sdk.py          the folder of what Lambda's Node.js brings
 api.py               Lambda's API at moto's endpoint
 """

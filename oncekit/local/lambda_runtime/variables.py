@@ -8,7 +8,7 @@ from pathlib import Path
 
 from oncekit.local.account import REGION
 from oncekit.local.lambda_runtime import node_sdk
-from oncekit.local.lambda_runtime.languages import NODE, language
+from oncekit.local.lambda_runtime.languages import NODE, PROVIDED, language
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 _OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -66,6 +66,8 @@ def _of_language(spec: FunctionSpec) -> dict[str, str]:
         inside = ("nodejs/node_modules", "nodejs", "node_modules")
         folders = [*(layer / each for layer in spec.layers for each in inside), sdk / "node_modules", spec.code]
         return {"NODE_PATH": _path(folders), "ONCE_LAYERS": _path(spec.layers), "ONCE_NODE_SDK": str(sdk)}
+    if language(spec.runtime) == PROVIDED:
+        return {"ONCE_LAYERS": _path(spec.layers)}
     return {
         "PYTHONPATH": _path((spec.code, *spec.python_path)),
         "PYTHONIOENCODING": "utf-8",
