@@ -17,6 +17,7 @@ from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
 from oncekit.adoption.shapes import BODY, DETAIL, OF_HTTP, RECORDS, STATUS_CODE
 from oncekit.adoption.trigger import FromRule
+from oncekit.local.built import Built, Source
 from oncekit.local.lambda_runtime.entry import has_library
 from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
 from oncekit.local.picked_request import LASTING
@@ -110,13 +111,27 @@ def _of_runtime(template: ApplicationTemplate, function: str) -> Iterator[str]:
     """What keeps the local cloud from starting it, or anybody."""
     properties = template.function(function)
     runtime, handler = known(template, properties.get("Runtime")), properties.get("Handler")
-    if (told := AN_IMAGE if is_image(properties) else why_not(runtime or PYTHON)) is not None:
+    if (told := _why_not_run(template, function, runtime or PYTHON)) is not None:
         yield f"{function} is not run by `once run`, `once up` and its test, though deployed as any other: {told}"
     if not is_python(template, function):
         if any(each.get("Type") in OWN_APIS for each in (properties.get("Events") or {}).values()):
             yield f"{function} is behind an API of its own, and cannot take the lock there: {OTHER_LANGUAGE}"
     elif isinstance(handler, str) and "." not in handler:
         yield f"{function} has the Handler {handler}, which names no function, so it fails: write MODULE.FUNCTION"
+
+
+def _why_not_run(template: ApplicationTemplate, function: str, runtime: str) -> str | None:
+    """Why the local cloud does not run a function, as far as the template says."""
+    properties, root = template.function(function), template.path.parent
+    if is_image(properties):
+        return AN_IMAGE
+    place, handler = properties.get("CodeUri", properties.get("Code")), properties.get("Handler")
+    if (told := why_not(runtime)) is not None or not isinstance(place, str) or not isinstance(handler, str):
+        return told
+    method = str((template.resources[function].get("Metadata") or {}).get("BuildMethod", ""))
+    layers = tuple(template.layer_folders(function))
+    found = Source(function, root / place, runtime, handler, method, layers).code(Built.beside(root))
+    return found if isinstance(found, str) else None
 
 
 def _has_library(template: ApplicationTemplate, function: str, code: Code) -> bool:

@@ -30,6 +30,7 @@ from botocore.exceptions import ClientError
 from oncekit.asl.definition import InvalidDefinition, check
 from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
+from oncekit.local.built import Built, Source
 from oncekit.local.definition import DefinitionError, render_definition
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text, readable
 from oncekit.local.kept_files import beside
@@ -169,6 +170,7 @@ class _Deployment:
     layers: dict[str, Path] = field(default_factory=dict)
     """What is /opt/python of each, by ARN; those of the applications around it, too."""
     resolver: Resolver = field(init=False)
+    built: Built = field(init=False)
     _making: list[str] = field(default_factory=list)
     stack: str = STACK
     """The value of AWS::StackName."""
@@ -177,6 +179,8 @@ class _Deployment:
     taken: frozenset[str] = frozenset()
     """Logical ids of the applications around it."""
     cache: Path | None = None
+    within_built: Built | None = None
+    """What was built of this one, where it is inside of another."""
     inner: dict[str, _Deployment] = field(default_factory=dict)
     sources: set[Path] = field(default_factory=set)
 
@@ -190,6 +194,7 @@ class _Deployment:
             "AWS::URLSuffix": "amazonaws.com",
             "AWS::NotificationARNs": "",
         }
+        self.built = self.within_built or Built.beside(self.template.folder)
         self.resolver = Resolver(
             {**self.template.values, **pseudo},
             self.template.section("Mappings"),
@@ -300,13 +305,21 @@ class _Deployment:
             self._alias(str(properties["FunctionName"]), str(properties["Name"]))
         if kind == LAYER:
             named = self._named(kind, logical_id, properties)
-            self.layers[named.ref] = self.template.folder / str(properties["Content"]["S3Key"])
+            self.layers[named.ref] = self._layer(properties)
             return named
         if kind in NAMED or self.dry:
             return self._named(kind, logical_id, properties)
         if known is not None and known.properties == properties:
             return known
         return self._made_by_moto(kind, logical_id, properties, known)
+
+    def _layer(self, properties: Mapping[str, Any]) -> Path:
+        """What is /opt/python of a layer, or /opt where it has none. SAM names a layer by its logical id."""
+        source = self.template.folder / str(properties["Content"]["S3Key"])
+        made = self.built.folder_of(str(properties.get("LayerName")))
+        if made is None or not self.built.is_newer(source):
+            return source
+        return made / "python" if (made / "python").is_dir() else made
 
     def _known(self, logical_id: str) -> Deployed | None:
         """The resource as it was deployed before; None also where its condition did not hold."""
@@ -340,6 +353,7 @@ class _Deployment:
             taken=self.taken | around,
             cache=self.cache or beside(self.template.folder / path.name),
             sources=self.sources,
+            within_built=self.built.inside(logical_id),
         )
         inner.deploy()
         self.inner[logical_id] = inner
@@ -440,12 +454,23 @@ class _Deployment:
         reason = AN_IMAGE if properties.get("PackageType") == "Image" else why_not(runtime)
         if reason is not None:
             return Deployed(FUNCTION, properties, name, reader, is_run=False, why=reason)
+        layers = [self.layers[ref] for ref in properties.get("Layers", []) if ref in self.layers]
+        roots = tuple(layer.parent if layer.name == "python" else layer for layer in layers)
         code = self.template.folder / properties["Code"].get("S3Key", "")
         if "S3Key" in properties["Code"]:
             self.sources.add(code)
+            metadata = self.template.section("Resources")[logical_id].get("Metadata") or {}
+            method = str(metadata.get("BuildMethod", ""))
+            source = Source(logical_id, code, runtime, str(properties["Handler"]), method, roots)
+            if source.wants_a_build():
+                self.sources.add(self.built.file)
+            found = source.code(self.built)
+            if isinstance(found, str):
+                return Deployed(FUNCTION, properties, name, reader, is_run=False, why=found)
+            code = found
+            self.sources.add(code)
         if not self.dry and not code.is_dir():
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
-        layers = [self.layers[ref] for ref in properties.get("Layers", []) if ref in self.layers]
         self.sources.update(layers)
         packages = f"lib/{properties.get('Runtime')}/site-packages"
         concurrency = properties.get("ReservedConcurrentExecutions")
@@ -460,7 +485,7 @@ class _Deployment:
             concurrency=None if concurrency is None else int(concurrency),
             runtime=runtime,
             python_path=tuple(folder for layer in layers for folder in (layer, layer / packages)),
-            layers=tuple(layer.parent if layer.name == "python" else layer for layer in layers),
+            layers=roots,
             role=properties.get("Role"),
         )
         return Deployed(FUNCTION, properties, name, reader)

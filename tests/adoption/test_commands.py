@@ -680,6 +680,7 @@ NOT_RUN = "F is not run by `once run`, `once up` and its test, though deployed a
     ("properties", "told"),
     [
         ("Runtime: java21, Handler: 'com.shop.Pay::pay'", f"{NOT_RUN} it has the Runtime java21, and Python, Node.js"),
+        ("Runtime: provided.al2023, Handler: bootstrap", f"{NOT_RUN} it is made by a build (it has no `bootstrap`)"),
         ("Runtime: ruby3.4, Handler: app.Pay.pay", f"{NOT_RUN} it has the Runtime ruby3.4, and Python, Node.js"),
         ("Runtime: python3.13, Handler: app", "F has the Handler app, which names no function, so it fails"),
         ("Runtime: python3.13, Handler: app.handler", ""),
