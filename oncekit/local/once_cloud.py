@@ -7,6 +7,7 @@ and what its messages advise: commands of `once`. What is Once's in an applicati
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
@@ -126,7 +127,10 @@ class LocalCloud(Cloud):
             named = self.operations.function_of(operation) if isinstance(operation, str) else None
             if named is not None and (reason := self.functions.in_name_only.get(named.name)):
                 function = next(name for name, ref in self.resources.items() if ref == named.name)
-                raise LocalCloudError(f"operation {operation}: its function {function} is not run here: {reason}")
+                where = _line_of(self._path, function)
+                raise LocalCloudError(
+                    f"{where}operation {operation}: its function {function} is not run here: {reason}"
+                )
 
     def run(self, request: Any, name: str | None = None, timeout: float = 60, lane: Lane = FULL) -> Execution:
         """Start an execution and wait for its end."""
@@ -175,6 +179,12 @@ class LocalCloud(Cloud):
         bucket, store = self.once.outputs["ResponseBucketName"], self.client("s3")
         keys = keys_below(store, bucket, "rejected/")
         return [json.loads(store.get_object(Bucket=bucket, Key=key)["Body"].read()) for key in keys]
+
+
+def _line_of(template: Path, logical_id: str) -> str:
+    """`template.yaml:7: `; empty for what is in an application inside of it."""
+    found = re.search(rf"^ +[\"']?{logical_id}[\"']?:", template.read_text(), re.MULTILINE)
+    return f"{template.name}:{template.read_text()[: found.start()].count(chr(10)) + 1}: " if found else ""
 
 
 def _lease_of(record: Mapping[str, Any]) -> float:

@@ -24,8 +24,7 @@ const ROOT = (process.env.LAMBDA_TASK_ROOT || '') + path.sep
 const FRAME = /at (?:async )?(?:(.+?) \()?(?:file:\/\/)?(\/[^():]+):(\d+):\d+\)?$/
 const LINES = 2
 const FIRST_ADDRESS = [198, 18, 0, 1] // RFC 2544 keeps 198.18.0.0/15 for benchmarks: it is routed nowhere
-const LOOKUPS = ['resolve', 'resolve4', 'resolve6', 'resolveAny', 'resolveCaa', 'resolveCname', 'resolveMx', 'resolveNaptr',
-  'resolveNs', 'resolvePtr', 'resolveSoa', 'resolveSrv', 'resolveTxt', 'reverse']
+const LOOKUPS = Object.keys(dns.promises).filter((each) => /^(resolve|reverse)/.test(each))
 
 const connect = net.Socket.prototype.connect
 const callers = new AsyncLocalStorage()
@@ -86,7 +85,8 @@ function ask(what, call) {
 }
 
 function refusal(reason) {
-  return Object.assign(new Error(reason), { code: 'ECONNREFUSED', errno: -os.constants.errno.ECONNREFUSED, syscall: 'connect' })
+  const errno = -os.constants.errno.ECONNREFUSED
+  return Object.assign(new Error(reason), { code: 'ECONNREFUSED', errno, syscall: 'connect' })
 }
 
 // ---- names ----
@@ -162,7 +162,8 @@ function watchConnections() {
         const { port, certificate } = JSON.parse(answer)
         // Its context is ready before it connects, and trusts the test's certificate of this host, too.
         if (this._tlsOptions && certificate) this._tlsOptions.secureContext.context.addCACert(certificate)
-        connect.call(this, { ...options, host: HOST, port, lookup: undefined, localAddress: undefined, localPort: undefined })
+        const none = { lookup: undefined, localAddress: undefined, localPort: undefined }
+        connect.call(this, { ...options, host: HOST, port, ...none })
       },
       (error) => this.destroy(Object.assign(error, { address: place.host, port: place.port })),
     )

@@ -61,7 +61,7 @@ def test_a_function_in_nodejs_runs_once_as_it_is_and_what_cannot_run_stops_nothi
     assert told["executions"][0]["result"] == {"done": "1"}
     assert told["sideEffects"]["businessLogicStarts"] == {"clerk": 1}
     code, _, said = run(empty, "jvm")
-    assert code == 2 and "operation jvm: its function Jvm is not run here: it has the Runtime java21" in said
+    assert code == 2 and "template.yaml:6: operation jvm: its function Jvm is not run here: it has the Runtime" in said
     assert "Traceback" not in said
     assert "1 passed" in empty.pytest("tests/test_clerk.py", "-k", "runs_once").stdout
     failed = empty.pytest("tests/test_jvm.py", "-k", "runs_once").stdout

@@ -57,6 +57,14 @@ TO_LOAD: dict[str, tuple[dict[str, str], str]] = {
     "a callback": ({"app.js": "exports.handler = (event, _, done) => done(null, { got: event.id })"}, "app.handler"),
     "a promise": ({"app.js": "exports.handler = (event) => Promise.resolve({ got: event.id })"}, "app.handler"),
     "of old": ({"app.js": "exports.handler = (event, context) => context.succeed({ got: event.id })"}, "app.handler"),
+    "a stream": (
+        {
+            "app.js": "exports.handler = awslambda.streamifyResponse(async (event, stream) => {"
+            " stream.setContentType('application/json'); stream.write('{\"got\": ');"
+            " awslambda.HttpResponseStream.from(stream, {}).end(JSON.stringify(event.id) + '}') })"
+        },
+        "app.handler",
+    ),
     "after a while": (
         {"app.js": "exports.handler = (event, _, done) => { setTimeout(() => done(null, { got: event.id }), 1) }"},
         "app.handler",
@@ -126,6 +134,11 @@ FAILURES: dict[str, tuple[str, str, str]] = {
         "Runtime.NodeJsExit",
         "Promise that was never settled",
     ),
+    "a stream without an end": (
+        "exports.handler = awslambda.streamifyResponse(async (event, stream) => stream.write('a'))",
+        "Error",
+        "Response stream is not finished",
+    ),
     "an answer that is no JSON": (
         "exports.handler = async () => 1n",
         "Runtime.JSONStringifyError",
@@ -141,7 +154,7 @@ def test_an_error_is_as_lambda_tells_it_and_the_function_goes_on(
 ) -> None:
     code = code.replace("exports.handler =", "const fail =")
     code += "\nexports.handler = (event, ...rest) => event.do === 'fail' ? fail(event, ...rest) : process.pid"
-    if "never settled" in message:  # by its kind Lambda knows that it has to wait for a promise
+    if "never settled" in message or "stream" in message:  # it is the handler itself that Lambda looks at
         code = code.rpartition("\n")[0].replace("const fail =", "exports.handler =")
     runtime.register("node", node(tmp_path, code))
     error = failure(runtime, "node", "fail")

@@ -2,8 +2,8 @@
 // client does. Events come from the parent on standard input, a socket whose other end only the parent holds, and
 // results go back on it. When it is closed, the function ends, with every process that it has started.
 //
-// How handlers are found, what a callback, a promise and an empty event loop mean, and the shapes of errors and of lines
-// of the log are those of https://github.com/aws/aws-lambda-nodejs-runtime-interface-client.
+// How handlers are found, what a callback, a promise and an empty event loop mean, and the shapes of errors and of what
+// is logged are those of https://github.com/aws/aws-lambda-nodejs-runtime-interface-client.
 'use strict'
 
 const fs = require('node:fs')
@@ -11,12 +11,16 @@ const Module = require('node:module')
 const net = require('node:net')
 const path = require('node:path')
 const util = require('node:util')
-const { Readable } = require('node:stream')
+const { Readable, Writable } = require('node:stream')
 const { pathToFileURL } = require('node:url')
 
 const HANDLER = /^([^.]*)\.(.*)$/
 const LAYERS = (process.env.ONCE_LAYERS || '').split(path.delimiter).filter(Boolean)
 const LEVELS = { log: 'INFO', trace: 'TRACE', debug: 'DEBUG', info: 'INFO', warn: 'WARN', error: 'ERROR' }
+const NEVER_SETTLED =
+  'The Lambda runtime client detected an unexpected Node.js exit code. This is most commonly caused by a ' +
+  'Promise that was never settled. For more information, see https://nodejs.org/docs/latest/api/process.html#exit-codes'
+const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming')
 const EXIT = { uncaught: 129, unhandled: 128 }
 
 let requestId = 'undefined'
@@ -170,7 +174,9 @@ function asLambdaTells(error) {
   const advice = howToGet((/Cannot find (?:module|package) '([^']+)'/.exec(error.message) || [])[1] || '')
   const [first, ...rest] = error.message.split('\n')
   const message = [advice ? `${first}: ${advice}` : first, ...rest].join('\n')
-  if (error.code === 'MODULE_NOT_FOUND') return withStack(new RuntimeError('ImportModuleError', `Error: ${message}`), error)
+  if (error.code === 'MODULE_NOT_FOUND') {
+    return withStack(new RuntimeError('ImportModuleError', `Error: ${message}`), error)
+  }
   error.message = message
   return error
 }
@@ -182,12 +188,14 @@ function withStack(made, error) {
 
 function howToGet(name) {
   if (/^(\.|\/|file:|$)/.test(name)) return ''
-  if (/^@(aws-sdk|aws-crypto|aws|smithy)\//.test(name)) {
+  if (name.startsWith('@aws-sdk/')) {
     const sdk = process.env.ONCE_NODE_SDK || ''
     const more = fs.existsSync(path.join(sdk, 'node_modules')) ? ` ${name.split('/').slice(0, 2).join('/')}` : ''
     return `Lambda's Node.js brings it; here, run \`once sdk node${more}\` once`
   }
-  if (name === 'aws-sdk') return 'the runtimes from nodejs18.x on bring version 3 of AWS\'s SDK only, as @aws-sdk/client-...'
+  if (name === 'aws-sdk') {
+    return "the runtimes from nodejs18.x on bring version 3 of AWS's SDK only, @aws-sdk/client-..."
+  }
   return `run \`sam build\`, or \`npm install\` in ${process.env.LAMBDA_TASK_ROOT}`
 }
 
@@ -213,7 +221,8 @@ function contextOf(head, settle) {
     context.callbackWaitsForEmptyEventLoop = false
     settle.callback(context)(error, result)
   }
-  return Object.assign(context, { done: now, succeed: (result) => now(null, result), fail: (error) => now(error || 'handled') })
+  const succeed = (result) => now(null, result)
+  return Object.assign(context, { done: now, succeed, fail: (error) => now(error || 'handled') })
 }
 
 // The result of one invocation: of a promise, of a callback, or nothing when the event loop is empty before either.
@@ -229,8 +238,7 @@ function invoke(handler, head, event) {
     }
     const atEmptyLoop = () => {
       if (told === null && handler.constructor.name === 'AsyncFunction') {
-        const why = 'The Lambda runtime client detected an unexpected Node.js exit code. This is most commonly caused by a '
-        over({ error: new RuntimeError('NodeJsExit', `${why}Promise that was never settled.`) })
+        over({ error: new RuntimeError('NodeJsExit', NEVER_SETTLED) })
       }
       over(told || { result: null })
     }
@@ -253,6 +261,37 @@ function invoke(handler, head, event) {
   })
 }
 
+// What a handler writes into a stream, as an answer: here nobody gets it piece by piece, nor the status and the headers
+// of a function URL.
+function allowStreams() {
+  const streamifyResponse = (handler) => Object.assign(handler, { [STREAMING]: 'response' })
+  globalThis.awslambda = { streamifyResponse, HttpResponseStream: { from: (stream) => stream } }
+}
+
+async function collect(handler, head, event) {
+  const chunks = []
+  const stream = new Writable({
+    write: (chunk, _, done) => {
+      chunks.push(chunk)
+      done()
+    },
+  })
+  stream.setContentType = () => {}
+  try {
+    await handler(event, stream, contextOf(head, { callback: () => () => {} }))
+    await new Promise((resolve) => setImmediate(resolve)) // until what has ended is known to have
+    if (!stream.writableFinished) throw new Error('Response stream is not finished.')
+  } catch (error) {
+    return { error: error ?? 'handled' }
+  }
+  const text = Buffer.concat(chunks).toString()
+  try {
+    return { result: JSON.parse(text) }
+  } catch {
+    return { result: text }
+  }
+}
+
 function textOf(result) {
   try {
     return JSON.stringify(result === undefined ? null : result) || 'null'
@@ -265,6 +304,7 @@ function textOf(result) {
 async function run({ begins, ends } = { begins: async () => {}, ends: async () => {} }) {
   const parent = new Parent()
   logAsLambda()
+  allowStreams()
   resolveLayers()
   endAtWhatNobodyCatches(parent, 'init error')
   let handler
@@ -284,7 +324,7 @@ async function run({ begins, ends } = { begins: async () => {}, ends: async () =
     try {
       const event = JSON.parse(body)
       await begins(event)
-      const { error, result } = await invoke(handler, head, event)
+      const { error, result } = await (handler[STREAMING] ? collect : invoke)(handler, head, event)
       if (error !== undefined) throw error
       await ends()
       parent.tell('result', textOf(result))
