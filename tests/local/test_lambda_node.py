@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -312,3 +315,33 @@ def test_without_the_sdk_an_import_of_it_says_what_to_do(
         runtime.register("node", node(code, files, timeout=20))
         assert "run `once sdk node @aws-sdk/client-dynamodb` once" in failure(runtime, "node")["errorMessage"]
         (node_sdk.folder() / "node_modules").rmdir()
+
+
+# ---- no process is left behind ----
+
+STARTER = """
+import sys
+from pathlib import Path
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
+
+runtime = LambdaRuntime({})
+runtime.register("node", FunctionSpec(Path(sys.argv[1]), runtime="nodejs20.x"))
+runtime.invoke(FunctionName="node", Payload=b"{}")
+"""
+
+
+def test_a_function_ends_with_a_starter_that_is_killed_in_the_middle(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(20)
+        port = server.getsockname()[1]
+        code = f"exports.handler = () => new Promise(() => require('net').connect({port}, '127.0.0.1'))"
+        (tmp_path / "app.js").write_text(code)
+        starter = subprocess.Popen([sys.executable, "-c", STARTER, str(tmp_path)])
+        try:
+            connection, _ = server.accept()
+        finally:
+            starter.kill()
+            starter.wait(10)
+        with connection:
+            connection.settimeout(20)
+            assert connection.recv(1) == b"", "the function's process has ended"

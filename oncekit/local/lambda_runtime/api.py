@@ -22,6 +22,7 @@ from botocore.exceptions import ClientError
 
 from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.client_errors import client_error, function_not_found
+from oncekit.local.lambda_runtime.languages import PYTHON, why_not
 from oncekit.local.lambda_runtime.runtime import LATEST, LambdaRuntime
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 from oncekit.local.own_services import Answer, Proceed, Request
@@ -125,11 +126,15 @@ class LambdaApi:
         layers = [self._layer(arn) for arn in given.get("Layers", ())]
         if name in self._runtime.functions or code is None or None in layers:
             raise _refusal("the local cloud makes new functions only, of a ZipFile and layers of the template")
+        runtime = str(given.get("Runtime", PYTHON))
+        if (reason := why_not(runtime)) is not None:
+            raise _refusal(f"the local cloud does not run it: {reason}")
         folder = self._unpack(name, base64.b64decode(code))
         self._made[name] = (given, folder)
         spec = FunctionSpec(
             code=folder,
             handler=given["Handler"],
+            runtime=runtime,
             timeout=float(given.get("Timeout", 3)),
             environment=given.get("Environment", {}).get("Variables", {}),
             memory=int(given.get("MemorySize", 128)),
