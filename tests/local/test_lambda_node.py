@@ -317,6 +317,13 @@ def test_without_the_sdk_an_import_of_it_says_what_to_do(
         (node_sdk.folder() / "node_modules").rmdir()
 
 
+@pytest.mark.parametrize("host", ["dynamodb.eu-central-1.amazonaws.com", "box.s3.amazonaws.com"])
+def test_a_client_that_would_call_aws_itself_is_stopped(runtime: LambdaRuntime, tmp_path: Path, host: str) -> None:
+    call_of = f"await new Promise((_, fail) => require('https').get('https://{host}/').on('error', fail))"
+    runtime.register("node", node(tmp_path, f"exports.handler = async () => {{ {call_of} }}"))
+    assert failure(runtime, "node")["errorMessage"].startswith(f"{host} is AWS itself, and this function is called on")
+
+
 # ---- no process is left behind ----
 
 STARTER = """

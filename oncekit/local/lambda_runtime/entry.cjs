@@ -20,6 +20,10 @@ const LEVELS = { log: 'INFO', trace: 'TRACE', debug: 'DEBUG', info: 'INFO', warn
 const NEVER_SETTLED =
   'The Lambda runtime client detected an unexpected Node.js exit code. This is most commonly caused by a ' +
   'Promise that was never settled. For more information, see https://nodejs.org/docs/latest/api/process.html#exit-codes'
+const OF_AWS = new RegExp(
+  '(^|\\.)(cognito-idp|dynamodb|email|events|firehose|kinesis|kms|lambda|logs|monitoring|s3|scheduler|secretsmanager|sns|' +
+    'sqs|ssm|states|sts|sync-states)(\\.[a-z0-9-]+)?\\.amazonaws\\.com$',
+)
 const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming')
 const EXIT = { uncaught: 129, unhandled: 128 }
 
@@ -350,4 +354,20 @@ function endAtWhatNobodyCatches(parent, kind) {
 }
 
 module.exports = { run }
-if (require.main === module) run()
+// Clients before AWS_ENDPOINT_URL go to AWS itself, with a key that is good for this machine only.
+function keepCallsOfAwsHere() {
+  const connect = net.Socket.prototype.connect
+  net.Socket.prototype.connect = function (...given) {
+    const options = Array.isArray(given[0]) ? given[0][0] : given[0]
+    const host = options && typeof options === 'object' ? options.host : given[1]
+    if (!OF_AWS.test(host)) return connect.apply(this, given)
+    const why = `${host} is AWS itself, and this function is called on your machine: its AWS SDK does not know `
+    process.nextTick(() => this.destroy(new Error(`${why}AWS_ENDPOINT_URL, as a newer version 3 does`)))
+    return this
+  }
+}
+
+if (require.main === module) {
+  keepCallsOfAwsHere()
+  run()
+}
