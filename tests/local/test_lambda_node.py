@@ -230,7 +230,11 @@ def test_a_timeout_ends_the_process_whatever_it_does(runtime: LambdaRuntime, tmp
 
 
 BROKEN: dict[str, tuple[dict[str, str], str, str]] = {
-    "no such file": ({"other.js": ""}, "Runtime.ImportModuleError", "Error: Cannot find module 'app'"),
+    "no such file": (
+        {"other.js": ""},
+        "Runtime.ImportModuleError",
+        "Error: Cannot find module 'app': its Handler names app.js, which is not there",
+    ),
     "no such module of its own": (
         {"app.js": "require('./missing')"},
         "Runtime.ImportModuleError",

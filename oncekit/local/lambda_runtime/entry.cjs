@@ -144,7 +144,7 @@ async function load(name) {
   try {
     found = await moduleOf(root, folder, module)
   } catch (error) {
-    throw asLambdaTells(error)
+    throw asLambdaTells(error, module)
   }
   const handler = member.split('.').reduce((value, each) => value && value[each], found)
   if (!handler) throw new RuntimeError('HandlerNotFound', `${name} is undefined or not exported`)
@@ -172,10 +172,11 @@ function packageIsModules(folder, root) {
   return false
 }
 
-function asLambdaTells(error) {
+function asLambdaTells(error, handler) {
   if (error instanceof SyntaxError) return withStack(new RuntimeError('UserCodeSyntaxError', String(error)), error)
   if (!error || !['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'].includes(error.code)) return error
-  const advice = howToGet((/Cannot find (?:module|package) '([^']+)'/.exec(error.message) || [])[1] || '')
+  const name = (/Cannot find (?:module|package) '([^']+)'/.exec(error.message) || [])[1] || ''
+  const advice = name === handler ? `its Handler names ${name}.js, which is not there` : howToGet(name)
   const [first, ...rest] = error.message.split('\n')
   const message = [advice ? `${first}: ${advice}` : first, ...rest].join('\n')
   if (error.code === 'MODULE_NOT_FOUND') {
