@@ -54,6 +54,15 @@ class Built:
         place = self._place(logical_id)
         return place if place is not None and place.is_dir() else None
 
+    def layer(self, logical_id: str, source: Path) -> Path:
+        """The folder of a layer: what make or npm has made of it, else its source.
+
+        What pip has made for Lambda's processor may not run on this one, which has its own.
+        """
+        made = self.folder_of(logical_id)
+        is_made = any((source / each).is_file() for each in ("Makefile", "package.json"))
+        return made if made is not None and is_made and self.is_newer(source) else source
+
     def is_newer(self, source: Path) -> bool:
         """Than every file of a source."""
         return self.newest(source) is None
@@ -117,7 +126,9 @@ class Source:
         return bool(self.method) or (not self._is_there(NODE_FILES) and self._is_there((".ts", ".mts", ".cts", ".tsx")))
 
     def wants_a_build(self) -> bool:
-        """Whether what is built is more than the source."""
+        """Whether what is built is more than the source. Packages of Python are those of this machine."""
+        if language(self.runtime) == PYTHON:
+            return self.method == "makefile"
         return bool(self.method) or self._needs_a_build() or (language(self.runtime) == NODE and self._lacks_packages())
 
     def _is_there(self, ends: tuple[str, ...]) -> bool:

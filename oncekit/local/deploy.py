@@ -314,12 +314,10 @@ class _Deployment:
         return self._made_by_moto(kind, logical_id, properties, known)
 
     def _layer(self, properties: Mapping[str, Any]) -> Path:
-        """What is /opt/python of a layer, or /opt where it has none. SAM names a layer by its logical id."""
+        """What is /opt/python of a layer, or /opt where it has none."""
         source = self.template.folder / str(properties["Content"]["S3Key"])
-        made = self.built.folder_of(str(properties.get("LayerName")))
-        if made is None or not self.built.is_newer(source):
-            return source
-        return made / "python" if (made / "python").is_dir() else made
+        made = self.built.layer(str(properties.get("LayerName")), source)  # SAM names a layer by its logical id
+        return made / "python" if (made / "python").is_dir() and made != source else made
 
     def _known(self, logical_id: str) -> Deployed | None:
         """The resource as it was deployed before; None also where its condition did not hold."""

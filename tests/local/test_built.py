@@ -135,9 +135,15 @@ def test_a_build_of_an_application_inside_is_found_by_its_name(tmp_path: Path) -
     assert application.code() == ".aws-sam/build/Inner/Shared"
 
 
-def test_a_layer_that_a_build_makes_is_taken_from_it(tmp_path: Path) -> None:
-    application = Application(tmp_path, f"{NODE}, Layers: [!Ref Tools]", {"src/app.js": "", "tools/Makefile": ""})
-    layer = "  Tools:\n    Type: AWS::Serverless::LayerVersion\n    Metadata: { BuildMethod: makefile }\n"
+@pytest.mark.parametrize(
+    ("file", "method", "is_made"),
+    [("Makefile", "makefile", True), ("package.json", "nodejs22.x", True), ("requirements.txt", "python3.13", False)],
+)
+def test_a_layer_that_make_or_npm_makes_is_taken_from_the_build(
+    tmp_path: Path, file: str, method: str, is_made: bool
+) -> None:
+    application = Application(tmp_path, f"{NODE}, Layers: [!Ref Tools]", {"src/app.js": "", f"tools/{file}": "{}"})
+    layer = f"  Tools:\n    Type: AWS::Serverless::LayerVersion\n    Metadata: {{ BuildMethod: {method} }}\n"
     text = (tmp_path / "template.yaml").read_text()
     application.write("template.yaml", f"{text}{layer}    Properties: {{ ContentUri: tools/ }}\n")
     [spec] = planned(tmp_path / "template.yaml").functions.values()
@@ -146,4 +152,13 @@ def test_a_layer_that_a_build_makes_is_taken_from_it(tmp_path: Path) -> None:
     built = "  Tools: { Type: AWS::Serverless::LayerVersion, Properties: { ContentUri: Tools } }\n"
     application.write(".aws-sam/build/template.yaml", HEAD + built, NOW)
     [spec] = planned(tmp_path / "template.yaml").functions.values()
-    assert spec.layers == (tmp_path / ".aws-sam/build/Tools",)
+    assert spec.layers == (tmp_path / (".aws-sam/build/Tools" if is_made else "tools"),)
+
+
+@pytest.mark.parametrize(("method", "runs"), [("makefile", ".aws-sam/build/Shared"), ("python-uv", "src")])
+def test_of_python_only_what_make_makes_is_run_from_the_build(tmp_path: Path, method: str, runs: str) -> None:
+    properties = "Runtime: python3.13, Handler: app.handler, CodeUri: src/"
+    application = Application(tmp_path, properties, {"src/app.py": ""}, f"{{ BuildMethod: {method} }}")
+    assert application.code() == "src"
+    application.build()
+    assert application.code() == runs
