@@ -102,7 +102,7 @@ def test_an_error_has_the_type_that_the_bootstrap_tells(runtime: LambdaRuntime, 
 
 @pytest.mark.aws(unconfirmed="V4")
 @pytest.mark.parametrize(("do", "reason"), [("exit", "exit status 7"), ("die", "signal: segmentation fault")])
-def test_the_end_of_a_bootstrap_is_an_exit_error_and_the_next_invocation_gets_another(
+def test_the_end_of_a_bootstrap_is_an_exit_error_and_another_begins(
     runtime: LambdaRuntime, tmp_path: Path, do: str, reason: str
 ) -> None:
     runtime.register("own", provided(tmp_path))
