@@ -36,7 +36,9 @@ class Code:
     def of(cls, template: ApplicationTemplate, logical_id: str) -> Code:
         """That of a function of the application."""
         properties, root = template.function(logical_id), template.path.parent
-        place, handler = properties.get("CodeUri", properties.get("Code")), properties.get("Handler")
+        handler, place = properties.get("Handler"), properties.get("CodeUri", properties.get("Code"))
+        if place is None and "InlineCode" not in properties:
+            place = "."  # the folder of the template
         if not isinstance(place, str) or not isinstance(handler, str) or not is_python(template, logical_id):
             return cls(root, frozenset(), (), "")
         folder = root / place

@@ -19,6 +19,7 @@ type. What moto ignores is added here, and nowhere else:
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -467,6 +468,8 @@ class _Deployment:
                 return Deployed(FUNCTION, properties, name, reader, is_run=False, why=found)
             code = found
             self.sources.add(code)
+        elif "ZipFile" in properties["Code"] and not self.dry:
+            code = self._inline(str(properties["Code"]["ZipFile"]), str(properties.get("Runtime")))
         if not self.dry and not code.is_dir():
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
         self.sources.update(layers)
@@ -487,6 +490,16 @@ class _Deployment:
             role=properties.get("Role"),
         )
         return Deployed(FUNCTION, properties, name, reader)
+
+    def _inline(self, text: str, runtime: str) -> Path:
+        """The folder of code that is in the template itself: Lambda has it in a file `index`."""
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        folder = (self.cache or beside(self.template.folder / "template")) / "inline" / digest
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / ("index.py" if runtime.startswith("python") else "index.js")
+        if not file.is_file():
+            file.write_text(text)
+        return folder
 
     def _alias(self, function: str, alias: str) -> None:
         name, _ = name_and_qualifier(function)

@@ -26,7 +26,10 @@ MOST_KEPT = 500
 
 __all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
-_PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
+_CODE = "CodeUri"
+_CODES = (_CODE, "InlineCode", "ImageUri", "PackageType")
+"""What says where the code of a function is; the last one, that it is an image, which `sam build` makes."""
+_PATHS = (_CODE, "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
 
@@ -175,9 +178,10 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
         def load(self) -> dict[str, str]:
             return {}
 
+    everywhere = _function_globals(source)
     for name, resource in source["Resources"].items():
         with readable(f"{path}: {name}"):
-            _name_files(name, resource)
+            _name_files(name, resource, everywhere)
 
     try:
         with no_other_cloud():
@@ -191,12 +195,26 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
     return body
 
 
-def _name_files(name: str, resource: Mapping[str, Any]) -> None:
+def _function_globals(source: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What Globals has for functions, with the place of their code as the translator takes it."""
+    everywhere = source.get("Globals")
+    functions = everywhere.get("Function") if isinstance(everywhere, dict) else None
+    if not isinstance(functions, dict):
+        return {}
+    if isinstance(functions.get(_CODE), str):
+        functions[_CODE] = FILE_SCHEME + functions[_CODE]
+    return functions
+
+
+def _name_files(name: str, resource: dict[str, Any], everywhere: Mapping[str, Any]) -> None:
     """Give the translator the places of code, definitions and applications as it takes them.
 
-    The place of a layer is what is /opt/python on Lambda.
+    The place of a layer is what is /opt/python on Lambda. A function that says nothing of its code has it in the folder
+    of the template, as `sam build` takes it.
     """
-    properties = resource.get("Properties", {})
+    properties = resource.get("Properties") or {}
+    if resource["Type"] == "AWS::Serverless::Function" and not {*_CODES} & {*properties, *everywhere}:
+        properties = resource["Properties"] = {_CODE: "./", **properties}
     for path in _PATHS:
         if isinstance(properties.get(path), str):
             properties[path] = FILE_SCHEME + properties[path]

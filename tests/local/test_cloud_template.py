@@ -122,8 +122,8 @@ def test_sam_becomes_cloudformation_and_code_stays_where_it_is(path: Path) -> No
 
 
 def test_what_sam_refuses_is_said_in_its_words(path: Path) -> None:
-    path.write_text(TEMPLATE.replace("CodeUri: functions/echo/,", ""))
-    with pytest.raises(TemplateError, match=r"Echo.*CodeUri"):
+    path.write_text(TEMPLATE.replace("Handler: app.handler,", "Handlers: app.handler,"))
+    with pytest.raises(TemplateError, match=r"Echo.*Handlers"):
         load(path, {"Name": "x"})
 
 
