@@ -261,10 +261,11 @@ class Cloud:
 
         `parameters` replace those given before. What is wrong with a template is told before anything is changed; what
         moto or a rule fails on later leaves the rest as it is by then, and the next deployment goes on from there.
+        Of another template what cannot be read is in name only, as at the start; of this one, what could not before.
         """
         given = self._parameters if parameters is None else dict(parameters)
         path = template or self._path
-        self._deploy(load(path, given))
+        self._deploy(load(path, given), self.deployed.unread if path == self._path else None)
         self._parameters, self._path = given, path
 
     @contextmanager
@@ -277,10 +278,13 @@ class Cloud:
         finally:
             self.redeploy(*before)
 
-    def _deploy(self, template: Template) -> None:
+    def _deploy(self, template: Template, before: Mapping[str, str] | None = None) -> None:
+        """`before` has what was unread of the same template until now: what else is, is refused."""
         made_of: set[Path] = set()
         try:
-            deployed = deploy(template, self._service_calls.make, self.endpoint_url, self._known, made_of)
+            deployed = deploy(template, self._service_calls.make, self.endpoint_url, self._known, made_of, before)
+            refused = self._exchange.unreadable(deployed.resources).items()
+            deployed = deployed.without({each: why for each, why in refused if before is None or each in before})
             for name in set(deployed.functions) - self._added:
                 self.functions.register(name, deployed.functions[name])
             self._run(deployed)  # a queue may have messages for a function

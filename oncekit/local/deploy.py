@@ -15,13 +15,15 @@ type. What moto ignores is added here, and nowhere else:
                                       its own logical id, or with that of the application before it where that is taken
     Logs, alarms, other policies      only get a name, so that other resources can refer to them
     What neither moto nor this knows  only gets a name, and `events/exchange.py` reports it
+    What cannot be read here          only gets a name, and is reported with the reason, unless it is Once's own or was
+                                      read before
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,12 +35,14 @@ from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
 from oncekit.local.built import Built, Source
 from oncekit.local.definition import DefinitionError, render_definition
-from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text, readable
+from oncekit.local.intrinsics import NO_VALUE, NoTemplate, Resolver, TemplateError, as_text, readable, reason_of
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Deployed, Named, moto_model, physical_name
 from oncekit.local.template import FILE_SCHEME, Template, load
+from oncekit.own_stack import MACHINE as MACHINE_OF_ONCE
+from oncekit.own_stack import MADE, ONCE
 
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
@@ -100,6 +104,13 @@ class Stack:
     layers: Mapping[str, Path]
     """The folder that is /opt/python of each, by ARN."""
     root: Application = NOTHING
+    unread: Mapping[str, str] = field(default_factory=dict)
+    """What cannot be read here, by logical id, with its type and the reason: others know its name, nothing else."""
+
+    def without(self, unread: Mapping[str, str]) -> Stack:
+        """It, where these are unread, too."""
+        resources = {name: each for name, each in self.resources.items() if name not in unread}
+        return replace(self, resources=resources, unread={**self.unread, **unread})
 
 
 _Value = TypeVar("_Value")
@@ -113,19 +124,21 @@ def deploy(
     endpoint_url: str,
     known: dict[str, Deployed] | None = None,
     sources: set[Path] | None = None,
+    unread: Container[str] | None = None,
 ) -> Stack:
     """Create everything in the template but its functions, which the caller registers.
 
     `known` has what was deployed before, by logical id, and is kept up to date, also when this raises: what has the
     same properties stays, with its data, and so does what is no longer in the template, should it come back.
     What is deployed from, files and folders, is added to `sources`, also when it is missing.
-    Raises TemplateError, or DefinitionError for a state machine's definition, where that can be told before anything is
-    changed.
+    A resource that cannot be read is one of the stack's `unread`. But where `unread` says which those were until now,
+    any other one raises TemplateError, or DefinitionError for a state machine's definition: who edits a template is
+    told what is wrong, and where that can be told before anything is changed, what was deployed stays.
     """
     known, sources = {} if known is None else known, set() if sources is None else sources
     if known:
-        _Deployment(template, _no_call, endpoint_url, {}, dry=True, sources=sources).check()
-    deployment = _Deployment(template, call, endpoint_url, known, sources=sources)
+        _Deployment(template, _no_call, endpoint_url, {}, dry=True, sources=sources, excused=unread).check()
+    deployment = _Deployment(template, call, endpoint_url, known, sources=sources, excused=unread)
     deployment.deploy()
     return deployment.stack_of_all()
 
@@ -184,8 +197,13 @@ class _Deployment:
     """What was built of this one, where it is inside of another."""
     inner: dict[str, _Deployment] = field(default_factory=dict)
     sources: set[Path] = field(default_factory=set)
+    excused: Container[str] | None = None
+    """What may be unread, by logical id; None for everything that is not Once's."""
+    unread: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if {*MADE.values()} <= self.template.section("Resources").keys():  # Once itself
+            self.excused = ()
         pseudo = {
             "AWS::AccountId": ACCOUNT,
             "AWS::Partition": "aws",
@@ -213,8 +231,6 @@ class _Deployment:
         """Whether all of it can be read, of a dry one."""
         self.deploy()
         self.of_all(_Deployment.outputs)
-        for _ in self.definitions():
-            pass
 
     def key(self, logical_id: str) -> str:
         """The logical id, by which a resource is found and named, also from outside of this application."""
@@ -231,15 +247,22 @@ class _Deployment:
         """What was created here and in the applications inside."""
         made, parameters = self.of_all(_Deployment.by_key), self.of_all(lambda each: dict(each.template.parameters))
         outputs = self.of_all(_Deployment.outputs)
-        return Stack(made, outputs, self.functions, parameters, self.layers, self.application())
+        unread = self.of_all(_Deployment.unread_by_key)
+        return Stack(made, outputs, self.functions, parameters, self.layers, self.application(), unread)
 
     def application(self) -> Application:
         """What was created, each application for itself."""
         inside = {logical_id: each.application() for logical_id, each in self.inner.items()}
-        return Application(self.stack, self.made, self.outputs(), self.template.parameters, inside)
+        return Application(self.stack, self.read(), self.outputs(), self.template.parameters, inside)
+
+    def read(self) -> dict[str, Deployed]:
+        return {logical_id: made for logical_id, made in self.made.items() if logical_id not in self.unread}
 
     def by_key(self) -> dict[str, Deployed]:
-        return {self.key(logical_id): made for logical_id, made in self.made.items()}
+        return {self.key(logical_id): made for logical_id, made in self.read().items()}
+
+    def unread_by_key(self) -> dict[str, str]:
+        return {self.key(logical_id): reason for logical_id, reason in self.unread.items()}
 
     def outputs(self) -> dict[str, str]:
         found = {}
@@ -251,12 +274,18 @@ class _Deployment:
 
     def definitions(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The rendered definition of each state machine, by its logical id; those of applications inside come first."""
-        for logical_id, resource in self.template.section("Resources").items():
-            if resource["Type"] == NESTED and self.deployed(logical_id).ref:
+        for logical_id in self._of_type(NESTED):
+            if self.deployed(logical_id).ref and logical_id in self.inner:
                 yield from self.inner[logical_id].definitions()
-        for logical_id, resource in self.template.section("Resources").items():
-            if resource["Type"] == MACHINE:
-                yield logical_id, self.definition(self.resolver.resolve(resource["Properties"]), logical_id)
+        for logical_id in self._of_type(MACHINE):
+            self.deployed(logical_id)
+            if logical_id not in self.unread:
+                properties = self.template.section("Resources")[logical_id]["Properties"]
+                yield logical_id, self.definition(self.resolver.resolve(properties), logical_id)
+
+    def _of_type(self, kind: str) -> list[str]:
+        resources = self.template.section("Resources").items()
+        return [name for name, each in resources if isinstance(each, Mapping) and each.get("Type") == kind]
 
     def deployed(self, logical_id: str) -> Deployed:
         """The resource, created now unless it exists. If its condition is false, it has no name."""
@@ -264,22 +293,43 @@ class _Deployment:
             return self.made[logical_id]
         resource = self.template.section("Resources").get(logical_id)
         if resource is None:
-            raise TemplateError(
+            raise NoTemplate(
                 f"{self._making[-1] if self._making else 'an output'} refers to {logical_id}, which does not exist"
             )
         if logical_id in self._making:
-            raise TemplateError(
-                f"resources refer to each other in a circle: {' -> '.join([*self._making, logical_id])}"
-            )
+            raise NoTemplate(f"resources refer to each other in a circle: {' -> '.join([*self._making, logical_id])}")
         self._making.append(logical_id)
         try:
             with readable(logical_id):
                 self.made[logical_id] = made = self._make(logical_id, resource)
             if not self.dry:
                 self.before[self.key(logical_id)] = made
+        except NoTemplate:
+            raise
+        except (TemplateError, DefinitionError) as error:
+            if not self._may_be_unread(logical_id):
+                raise
+            kind = str(resource.get("Type", "no type")) if isinstance(resource, Mapping) else "no type"
+            self.unread[logical_id] = f"{kind}: {reason_of(error, logical_id, kind)}"
+            self.made[logical_id] = self._unread(kind, logical_id)
         finally:
             self._making.pop()
         return self.made[logical_id]
+
+    def _may_be_unread(self, logical_id: str) -> bool:
+        is_once = logical_id in (ONCE, MACHINE_OF_ONCE)
+        return not is_once and (self.excused is None or self.key(logical_id) in self.excused)
+
+    def _unread(self, kind: str, logical_id: str) -> Deployed:
+        """A resource of which others know the name, and nothing else."""
+        name = self._name(kind, logical_id, {})
+        arns = {
+            "AWS::Lambda::Function": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}",
+            MACHINE: f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{name}",
+        }
+        attributes = {"Arn": arns[kind]} if kind in arns else {}
+        ref = arns[MACHINE] if kind == MACHINE else name
+        return Deployed(kind, {}, ref, _reader(kind, logical_id, attributes, anything=True), is_run=False)
 
     def _make(self, logical_id: str, resource: Mapping[str, Any]) -> Deployed:
         kind: str = resource["Type"]
@@ -300,8 +350,10 @@ class _Deployment:
             return self._function(logical_id, properties)
         if kind == NESTED:
             return self._nested(logical_id, properties)
-        if kind == MACHINE and not self.dry:
-            return self._state_machine(logical_id, properties)
+        if kind == MACHINE:
+            if not self.dry:
+                return self._state_machine(logical_id, properties)
+            self.definition(properties, logical_id)
         if kind == "AWS::Lambda::Alias":
             self._alias(str(properties["FunctionName"]), str(properties["Name"]))
         if kind == LAYER:
@@ -353,6 +405,7 @@ class _Deployment:
             cache=self.cache or beside(self.template.folder / path.name),
             sources=self.sources,
             within_built=self.built.inside(logical_id),
+            excused=self.excused,
         )
         inner.deploy()
         self.inner[logical_id] = inner
@@ -389,10 +442,12 @@ class _Deployment:
             if kind in MADE_HERE:
                 raise
             return self._named(kind, logical_id, properties)
-        ref = made.physical_resource_id
+        ref = getattr(made, "physical_resource_id", None)
+        if ref is None:  # moto makes it, and does not know what its Ref is
+            return self._named(kind, logical_id, properties)
         if kind == "AWS::SQS::Queue":  # some SDKs send a message where the URL of its queue points
             ref = f"{self.endpoint_url}/{ACCOUNT}/{made.name}"
-        return Deployed(kind, properties, ref, made.get_cfn_attribute)
+        return Deployed(kind, properties, ref, moto_resources.reader(made, logical_id))
 
     def _name(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> str:
         made = physical_name(kind, self.key(logical_id), properties)

@@ -21,6 +21,13 @@ class TemplateError(ValueError):
     """The template contains something that cannot be resolved; the message names it."""
 
 
+class NoTemplate(TemplateError):
+    """CloudFormation would refuse all of the template: no resource of it can be left out instead."""
+
+
+_AS_SAM_SAYS = "; `sam validate --lint` says what is wrong with it"
+
+
 @contextmanager
 def readable(what: str) -> Iterator[None]:
     """A part of a template that has another form than CloudFormation's, as while it is edited, is said by its name."""
@@ -30,9 +37,13 @@ def readable(what: str) -> Iterator[None]:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError, re.error) as error:
         why = f"{error} is missing" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
-        raise TemplateError(
-            f"{what} cannot be read ({why}); `sam validate --lint` says what is wrong with it"
-        ) from error
+        raise TemplateError(f"{what} cannot be read ({why}){_AS_SAM_SAYS}") from error
+
+
+def reason_of(error: Exception, logical_id: str, kind: str) -> str:
+    """What was wrong with a resource, without its name, which is told with it."""
+    text = " ".join(str(error).split()).removeprefix(f"{logical_id} ({kind}): ").removeprefix(f"{logical_id}: ")
+    return text.removeprefix(f"{logical_id} ").removesuffix(_AS_SAM_SAYS)
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ class Resolver:
         """Whether a named condition of the template is true."""
         if condition not in self._known:
             if condition not in self.conditions:
-                raise TemplateError(f"the template has no condition {condition}")
+                raise NoTemplate(f"the template has no condition {condition}")
             self._known[condition] = bool(self.resolve(self.conditions[condition]))
         return self._known[condition]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,6 +47,18 @@ def make(kind: str, logical_id: str, name: str, properties: Mapping[str, Any], h
         for attribute, content in held.items():
             setattr(_models(kind)[_name(made.physical_resource_id)], attribute, content)
     return made
+
+
+def reader(made: Any, logical_id: str) -> Callable[[str], str]:
+    """Gives the attributes of moto's model; of one that moto has not, a name that stands for it."""
+
+    def read(name: str) -> str:
+        try:
+            return str(made.get_cfn_attribute(name))
+        except Exception:  # one of its own for each service, or anything that its model fails on
+            return f"{logical_id}.{name}"
+
+    return read
 
 
 def _new_topic(name: str, properties: Mapping[str, Any]) -> Any:

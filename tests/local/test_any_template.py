@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from event_stand import Stand
+from event_stand import HEAD, Stand, deployed
+
+from oncekit.local import LocalCloud
+from oncekit.local.events.exchange import left_out
 
 pytestmark = pytest.mark.ours
 
@@ -46,3 +50,38 @@ def test_a_function_may_have_its_code_in_the_template(stand: Stand) -> None:
         f"      Handler: index.handler\n      InlineCode: !Sub |\n          {code}\n"
     )
     assert answer(stand) == {"got": "us-east-1"}
+
+
+def left(stand: Stand) -> list[str]:
+    return list(left_out(stand.stack.resources, stand.stack.unread))
+
+
+SCHEDULE = "{ ScheduleExpression: every day, Target: { Arn: !GetAtt Works.Arn, RoleArn: 'arn:aws:iam::1:role/r' } }"
+
+
+def test_whatever_cannot_be_read_is_in_name_only_and_the_rest_runs(cloud: LocalCloud, tmp_path: Path) -> None:
+    for folder in ("works", "machines"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "works/app.py").write_text(ECHO)
+    (tmp_path / "machines/no.json").write_text('{ "StartAt": "Gone", "States": {} }')
+    broken = {
+        "Gone": "Serverless::Function, Properties: { CodeUri: gone/, Handler: app.handler, Runtime: python3.13 }",
+        "Broken": "Serverless::StateMachine, Properties: { DefinitionUri: machines/no.json, Role: 'arn:aws:iam::1:r' }",
+        "Rows": "DynamoDB::Table, Properties: {}",
+        "Topic": "SNS::Topic, Properties: { TopicName: !Select [3, [a]] }",
+        "Inner": "CloudFormation::Stack, Properties: { TemplateURL: 'https://s3.amazonaws.com/theirs/vpc.yaml' }",
+        "Daily": f"Scheduler::Schedule, Properties: {SCHEDULE}",
+        "Odd": "Odd::Thing, Properties: { Of: [!Ref Rows, !GetAtt Broken.Arn, !GetAtt Inner.Outputs.Vpc] }",
+    }
+    variables = "{ ROWS: !Ref Rows, GONE: !GetAtt Gone.Arn, VPC: !GetAtt Inner.Outputs.Vpc }"
+    works = (
+        f"{{ CodeUri: works, Handler: app.handler, Runtime: python3.13, Environment: {{ Variables: {variables} }} }}"
+    )
+    resources = "".join(f"  {name}: {{ Type: AWS::{rest} }}\n" for name, rest in broken.items())
+    template = f"{HEAD}  Works: {{ Type: AWS::Serverless::Function, Properties: {works} }}\n{resources}"
+    with deployed(cloud, tmp_path, template):
+        told = list(left_out(cloud.deployed.resources, cloud.deployed.unread))
+        assert sorted(each.partition(" ")[0] for each in told) == sorted(broken)
+        assert all("sam validate" not in each and "\n" not in each for each in told)
+        invoked = cloud.client("lambda").invoke(FunctionName=cloud.resources["Works"], Payload="{}")
+        assert json.loads(invoked["Payload"].read()) == {"got": {}}

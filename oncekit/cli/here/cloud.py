@@ -58,7 +58,7 @@ def local_cloud(
                         f"{template} is a template without Once: go to the folder of the application, or give "
                         "--template"
                     )
-                if others := ", ".join(left_out(cloud.deployed.resources)):
+                if others := ", ".join(left_out(cloud.deployed.resources, cloud.deployed.unread)):
                     tell(f"Not run here, but can be referred to: {others}.")
                 yield cloud
         except LocalCloudError as error:

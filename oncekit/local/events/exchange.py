@@ -21,7 +21,7 @@ from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import QuietUntil, Schedule, ScheduleRuns
 from oncekit.local.events.targets import Clients, Targets, is_target
 from oncekit.local.gateway import http_api
-from oncekit.local.intrinsics import TemplateError, readable
+from oncekit.local.intrinsics import TemplateError, readable, reason_of
 from oncekit.local.patching import replaced
 from oncekit.local.permissions import Permissions
 from oncekit.local.resources import Deployed
@@ -82,6 +82,10 @@ class Exchange:
             stack.callback(watchers.remove, self._watch)
             yield
 
+    def unreadable(self, resources: Mapping[str, Deployed]) -> Mapping[str, str]:
+        """What `deploy` would refuse, by logical id, with its type and the reason."""
+        return dict(_unreadable(resources))
+
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """Run what was deployed, and nothing else. Raises TemplateError for what AWS would refuse."""
         made = {logical_id: each for logical_id, each in resources.items() if each.ref}
@@ -92,7 +96,7 @@ class Exchange:
                     if is_run(each, made):
                         resources[logical_id] = each
                 except PatternError as error:
-                    what = "the rule" if each.type == _RULE else "a filter"
+                    what = _what_is_refused(each)
                     raise TemplateError(f"{logical_id}: AWS would refuse {what}: {error}") from error
         wanted = _of_type(resources, _RULE)
         schedules = list(_schedules(resources))
@@ -257,11 +261,32 @@ def _function_of(name: str, resources: Mapping[str, Deployed]) -> Deployed | Non
     return next(found, None)
 
 
-def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
+def _unreadable(resources: Mapping[str, Deployed]) -> Iterator[tuple[str, str]]:
+    made = {logical_id: each for logical_id, each in resources.items() if each.ref}
+    functions = _of_type(made, _FUNCTION)
+    for logical_id, each in made.items():
+        try:
+            with readable(logical_id):
+                if each.type in (_RULE, _SCHEDULE, _PIPE, _MAPPING) and is_run(each, made):
+                    alone = {**functions, logical_id: each}
+                    for read in (_schedules, _pipes, _sources, _streams):
+                        list(read(alone))
+        except PatternError as error:
+            yield logical_id, f"{each.type}: AWS would refuse {_what_is_refused(each)}: {error}"
+        except TemplateError as error:
+            yield logical_id, f"{each.type}: {reason_of(error, logical_id, each.type)}"
+
+
+def _what_is_refused(each: Deployed) -> str:
+    return "the rule" if each.type == _RULE else "a filter"
+
+
+def left_out(resources: Mapping[str, Deployed], unread: Mapping[str, str] | None = None) -> Iterator[str]:
     """What an application has beside its operations, and is here by its name only, each as people know it.
 
     Without this an application could be tried here only after everything else was taken out of its template.
     """
+    yield from (f"{logical_id} ({reason})" for logical_id, reason in (unread or {}).items())
     for logical_id, each in resources.items():
         reason = _why_not(each, resources) if each.ref else None
         if reason is not None:
