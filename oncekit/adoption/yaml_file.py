@@ -99,8 +99,8 @@ class YamlFile:
 
     def _has_only_that_new(self, changed: str, keys: Keys) -> bool:
         try:
-            value = parse(changed, self.path)
-        except TemplateError:
+            value = self._parsed(changed)
+        except Problem:
             return False
         inside, former = found(value, keys), found(self.value, keys)
         if isinstance(inside, dict):

@@ -24,6 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,6 +36,7 @@ from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
 from oncekit.local.built import Built, Source
 from oncekit.local.definition import DefinitionError, render_definition
+from oncekit.local.elsewhere import REFERENCE, Elsewhere, Missing
 from oncekit.local.intrinsics import NO_VALUE, NoTemplate, Resolver, TemplateError, as_text, readable, reason_of
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
@@ -47,6 +49,7 @@ from oncekit.own_stack import MADE, ONCE
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
 MACHINE = "AWS::StepFunctions::StateMachine"
+_IN_SECRETS_MANAGER = "AWS::SecretsManager::Secret"
 LAYER = "AWS::Lambda::LayerVersion"
 FUNCTION = "AWS::Lambda::Function"
 _NOT_MOTOS = (NESTED, FUNCTION)
@@ -159,6 +162,14 @@ def planned(path: Path, parameters: Mapping[str, object] | None = None) -> Stack
     return deployment.stack_of_all()
 
 
+def missing_values(path: Path) -> list[Missing]:
+    """What the template at `path` and those inside it take from elsewhere, and the file beside it does not have."""
+    elsewhere = Elsewhere.of(path, collecting=True)
+    with suppress(TemplateError, DefinitionError):  # whoever deploys it is told
+        _Deployment(load(path, elsewhere=elsewhere), _no_call, "", {}, dry=True).check()
+    return list((elsewhere.missing or {}).values())
+
+
 def _dry(path: Path, parameters: Mapping[str, object] | None = None) -> _Deployment:
     return _Deployment(load(path, parameters), _no_call, "", {}, dry=True)
 
@@ -215,17 +226,19 @@ class _Deployment:
         }
         self.built = self.within_built or Built.beside(self.template.folder)
         self.resolver = Resolver(
-            {**self.template.values, **pseudo},
+            {**self.template.values(), **pseudo},
             self.template.section("Mappings"),
             self.template.section("Conditions"),
             lambda logical_id: self.deployed(logical_id).ref,
             lambda logical_id, name: self.deployed(logical_id).attributes(name),
+            lambda name: self.template.elsewhere.imported(name, self.template.path),
         )
 
     def deploy(self) -> None:
         """Create everything."""
         for logical_id in self.template.section("Resources"):
             self.deployed(logical_id)
+        self.template.elsewhere.exports |= self.exports()
 
     def check(self) -> None:
         """Whether all of it can be read, of a dry one."""
@@ -270,6 +283,16 @@ class _Deployment:
             with readable(f"the output {name}"):
                 if "Condition" not in output or self.resolver.holds(output["Condition"]):
                     found[name] = as_text(self.resolver.resolve(output["Value"]))
+        return found
+
+    def exports(self) -> dict[str, str]:
+        """What it exports, by the name of the export."""
+        declared = self.template.section("Outputs").items()
+        exported = {name: each["Export"] for name, each in declared if isinstance(each, Mapping) and "Export" in each}
+        outputs, found = self.outputs() if exported else {}, {}
+        for name in exported.keys() & outputs.keys():
+            with readable(f"the output {name}"):
+                found[as_text(self.resolver.resolve(exported[name]["Name"]))] = outputs[name]
         return found
 
     def definitions(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -344,7 +367,9 @@ class _Deployment:
         for other in _as_list(resource.get("DependsOn")):
             self.deployed(other)
         properties = {
-            k: v for k, v in self.resolver.resolve(resource.get("Properties") or {}).items() if v is not NO_VALUE
+            k: self._referred(v)
+            for k, v in self.resolver.resolve(resource.get("Properties") or {}).items()
+            if v is not NO_VALUE
         }
         if kind == FUNCTION:
             return self._function(logical_id, properties)
@@ -372,6 +397,26 @@ class _Deployment:
         made = self.built.layer(str(properties.get("LayerName")), source)  # SAM names a layer by its logical id
         return made / "python" if (made / "python").is_dir() and made != source else made
 
+    def _referred(self, value: Any) -> Any:
+        """With what dynamic references in its texts are replaced by."""
+        if isinstance(value, dict):
+            return {key: self._referred(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._referred(each) for each in value]
+        if not isinstance(value, str) or "{{resolve:" not in value:
+            return value
+        return REFERENCE.sub(lambda match: self._value_of(match[1]), value)
+
+    def _value_of(self, reference: str) -> str:
+        """What a dynamic reference is replaced by: what is made here has it, or the file."""
+        service, _, rest = reference.partition(":")
+        for logical_id, each in self.made.items():
+            if each.type == "AWS::SSM::Parameter" and service == "ssm" and each.ref == rest:
+                return str(each.properties["Value"])
+            if each.type == _IN_SECRETS_MANAGER and each.ref and rest.startswith(each.ref):
+                return f"{logical_id}-{rest.removeprefix(each.ref).strip(':').partition(':')[2]}"
+        return self.template.elsewhere.resolved(reference, self.template.path)
+
     def _known(self, logical_id: str) -> Deployed | None:
         """The resource as it was deployed before; None also where its condition did not hold."""
         known = self.before.get(self.key(logical_id))
@@ -387,12 +432,12 @@ class _Deployment:
         given = {name: _parameter_text(value) for name, value in (properties.get("Parameters") or {}).items()}
         try:
             cache = self.cache or beside(self.template.folder / path.name)
-            template = load(path, given, cache, "set it at the resource")
+            template = load(path, given, cache, self.template.elsewhere, "set it at the resource")
         except TemplateError as error:
             raise TemplateError(f"{logical_id}: {error}") from error
         around = {*self.template.section("Resources"), *self.of_all(_Deployment.by_key)}
         inner = _Deployment(
-            Template(template.folder.resolve(), template.parameters, template.body),
+            replace(template, path=template.path.resolve()),
             self.call,
             self.endpoint_url,
             self.before,

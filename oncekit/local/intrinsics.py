@@ -46,6 +46,10 @@ def reason_of(error: Exception, logical_id: str, kind: str) -> str:
     return text.removeprefix(f"{logical_id} ").removesuffix(_AS_SAM_SAYS)
 
 
+def _not_imported(name: str) -> str:
+    raise NoTemplate(f"Fn::ImportValue: nothing is exported as {name}")
+
+
 @dataclass(frozen=True)
 class Resolver:
     """Resolves values of a template. `resource` gives the Ref of a logical id, `attribute` its GetAtt."""
@@ -56,6 +60,8 @@ class Resolver:
     conditions: Mapping[str, Any]
     resource: Callable[[str], str]
     attribute: Callable[[str, str], str]
+    imported: Callable[[str], str] = _not_imported
+    """Gives what another stack exports by this name."""
     _known: dict[str, bool] = field(default_factory=dict)
 
     def resolve(self, node: Any) -> Any:
@@ -128,6 +134,7 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::Join": lambda resolver, a: str(a[0]).join(map(as_text, as_list(resolver.resolve(a[1])))),
     "Fn::Select": lambda resolver, a: as_list(resolver.resolve(a[1]))[int(resolver.resolve(a[0]))],
     "Fn::Split": lambda resolver, a: str(resolver.resolve(a[1])).split(a[0]),
+    "Fn::ImportValue": lambda resolver, a: resolver.imported(str(resolver.resolve(a))),
     "Fn::Base64": lambda resolver, a: base64.b64encode(str(resolver.resolve(a)).encode()).decode(),
 }
 

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from oncekit.local.definition import DefinitionError, FastLoader, read_yaml
+from oncekit.local.elsewhere import Elsewhere
 from oncekit.local.intrinsics import TemplateError, as_list, as_text, readable
 from oncekit.local.kept_files import KeptFiles, beside, makers
 
@@ -29,6 +30,8 @@ __all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values
 _CODE = "CodeUri"
 _CODES = (_CODE, "InlineCode", "ImageUri", "PackageType")
 """What says where the code of a function is; the last one, that it is an image, which `sam build` makes."""
+_OF_PARAMETER_STORE = "AWS::SSM::Parameter::Value"
+"""How the type of a parameter begins whose value is the name of a parameter there."""
 _PATHS = (_CODE, "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
@@ -38,17 +41,27 @@ _DEFINITION = "DefinitionS3Location"
 class Template:
     """A template in plain CloudFormation, and the values of its parameters."""
 
-    folder: Path
-    """Code and definitions are named relative to it."""
+    path: Path
     parameters: Mapping[str, str]
     body: Mapping[str, Any]
+    elsewhere: Elsewhere
 
     @property
+    def folder(self) -> Path:
+        """Code and definitions are named relative to it."""
+        return self.path.parent
+
     def values(self) -> Mapping[str, str | list[str]]:
-        """What Ref gives for each parameter: for one whose type is a list, a list."""
-        declared = self.section("Parameters")
-        lists = {name for name, each in declared.items() if "List" in str(each.get("Type"))}
-        return {name: as_list(value) if name in lists else value for name, value in self.parameters.items()}
+        """What Ref gives for each parameter: for one whose type is a list, a list; what Parameter Store has for one
+        that names a value there. Raises TemplateError.
+        """
+        return {name: self._value(name, value) for name, value in self.parameters.items()}
+
+    def _value(self, name: str, value: str) -> str | list[str]:
+        kind = str(self.section("Parameters")[name].get("Type"))
+        if kind.startswith(_OF_PARAMETER_STORE):
+            value = self.elsewhere.resolved(f"ssm:{value}", self.path, name)
+        return as_list(value) if "List" in kind else value
 
     def section(self, name: str) -> Mapping[str, Any]:
         section: Mapping[str, Any] = self.body.get(name) or {}
@@ -59,28 +72,36 @@ def load(
     path: Path,
     parameters: Mapping[str, object] | None = None,
     cache: Path | None = None,
-    how: str = "give --parameter {name}=..., to pytest by the fixture once_parameters in conftest.py",
+    elsewhere: Elsewhere | None = None,
+    how: str = "",
 ) -> Template:
     """The template at `path`, translated. A translation is kept in `cache` (default `build/local` beside the template),
     because the translator alone takes half a second to import.
 
+    A parameter that is not given is taken from `elsewhere`, by default the file beside the template; of an application
+    in another one it is not, and `how` it is given is said.
     Raises TemplateError for a parameter that is unknown, missing or out of bounds, and for what the translator refuses.
     """
     text = path.read_bytes()
     given = {name: as_text(value) for name, value in (parameters or {}).items()}
+    elsewhere = elsewhere or Elsewhere.of(path)
+    if not how and elsewhere.has_parameters:
+        given = {**elsewhere.parameters(_parameters(parse(text.decode(), path)), given, path), **given}
     kept = KeptFiles(cache or beside(path), "template", MOST_KEPT)
     key = json.dumps([makers("aws-sam-translator"), hashlib.sha256(text).hexdigest(), given], sort_keys=True)
     if (known := kept.get(key)) is not None:
-        return Template(path.parent, **json.loads(known))
+        return Template(path, **json.loads(known), elsewhere=elsewhere)
     source = parse(text.decode(), path)
-    for name in sorted(set(given) - _declared(source)):
+    for name in sorted(set(given) - _parameters(source).keys()):
         if place := _place_inside(source, path, name, path.parent):
             there = f"write `{name}: {given[name]}` in the Parameters of {place}"
             raise TemplateError(f"the template has no parameter {name}, but an application in it has: {there}")
-    values = parameter_values(source.get("Parameters") or {}, given, str(path), how)
+    if not how:
+        given = {**elsewhere.parameters(_parameters(source), given, path), **given}
+    values = parameter_values(source.get("Parameters") or {}, given, str(path), how, elsewhere.place_of)
     body = _translate(source, values, path)
     kept.keep(key, json.dumps({"parameters": values, "body": body}).encode())
-    return Template(path.parent, values, body)
+    return Template(path, values, body, elsewhere)
 
 
 def parse(text: str, path: Path) -> dict[str, Any]:
@@ -96,10 +117,10 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     return template
 
 
-def _declared(source: Mapping[str, Any]) -> set[str]:
-    """The names of its parameters."""
+def _parameters(source: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Its parameters, as they are declared."""
     declared = source.get("Parameters")
-    return set(declared) if isinstance(declared, Mapping) else set()
+    return declared if isinstance(declared, Mapping) else {}
 
 
 def _place_inside(source: Mapping[str, Any], path: Path, name: str, folder: Path) -> str | None:
@@ -110,7 +131,7 @@ def _place_inside(source: Mapping[str, Any], path: Path, name: str, folder: Path
         inner = path.parent / str((each.get("Properties") or {}).get("Location"))
         if inner.is_file():
             application = parse(inner.read_text(), inner)
-            if name in _declared(application):
+            if name in _parameters(application):
                 return f"the resource {logical_id} in {os.path.relpath(path, folder)}"
             if found := _place_inside(application, inner, name, folder):
                 return found
@@ -121,9 +142,15 @@ OF_AN_APPLICATION = "the parameters of an application in it are set at its resou
 
 
 def parameter_values(
-    declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str], template: str = "the template", how: str = ""
+    declared: Mapping[str, Mapping[str, Any]],
+    given: Mapping[str, str],
+    template: str = "the template",
+    how: str = "",
+    place_of: Callable[[str], str | None] = lambda _name: None,
 ) -> dict[str, str]:
-    """The value of every declared parameter, checked as CloudFormation does. `how` one is given is said."""
+    """The value of every declared parameter, checked as CloudFormation does. `how` one is given is said, and where one
+    is that the template has not.
+    """
     if not isinstance(declared, Mapping):
         raise TemplateError(f"Parameters is {declared!r}, but must be an object")
     if unknown := sorted(set(given) - set(declared)):
@@ -131,13 +158,16 @@ def parameter_values(
         raise TemplateError(f"{template} has no parameter {', '.join(unknown)}{there}")
     of = {name: each for name, each in declared.items() if isinstance(each, Mapping)}
     if missing := [name for name, each in of.items() if name not in given and "Default" not in each]:
-        raise TemplateError(f"parameter {', '.join(missing)} needs a value: {how.format(name=missing[0])}")
+        raise TemplateError(f"parameter {', '.join(missing)} needs a value: {how}")
     values = {}
     for name, declaration in declared.items():
         with readable(f"parameter {name}"):
             values[name] = given.get(name, as_text(declaration.get("Default")))
             if problem := _out_of_bounds(values[name], declaration):
-                raise TemplateError(f"parameter {name} is {values[name]!r}, but {problem}")
+                place = place_of(name)
+                raise TemplateError(
+                    f"{f'{place}: ' if place else ''}parameter {name} is {values[name]!r}, but {problem}"
+                )
     return values
 
 
@@ -146,7 +176,9 @@ def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
     allowed = [as_text(each) for each in declaration.get("AllowedValues", [])]
     if allowed and not set(parts) <= set(allowed):
         return f"must be one of {', '.join(allowed)}"
-    if any(re.fullmatch(declaration.get("AllowedPattern", ".*"), part, re.DOTALL) is None for part in parts):
+    pattern = str(declaration.get("AllowedPattern", ".*"))
+    is_judged = r"\p" not in pattern  # CloudFormation's patterns are Java's, which has classes that Python has not
+    if is_judged and any(re.fullmatch(pattern, part, re.DOTALL) is None for part in parts):
         return f"must be {declaration.get('ConstraintDescription', 'as ' + declaration['AllowedPattern'])}"
     if declaration.get("Type") == "Number":
         try:

@@ -787,6 +787,22 @@ def test_a_template_in_another_folder_is_named_for_its_tests_too(foreign: Applic
     assert "tests/conftest.py" in outside.once("new", "pay", *named).out.split()
 
 
+def test_new_writes_a_placeholder_for_each_value_that_comes_from_elsewhere(foreign: Application) -> None:
+    template, values = foreign.folder / "template.yaml", foreign.folder / "once/values.yaml"
+    template.write_text(template.read_text().replace("Timeout: 20 ", "Timeout: !ImportValue usual-timeout"))
+    foreign.once("init")
+    done = foreign.once("new", "write-receipt", "--function", "WriteReceipt")
+    assert "once/values.yaml" in done.out.split()
+    assert f"{template}:8: !ImportValue usual-timeout" in done.err
+    assert yaml.safe_load(values.read_text()) == {"ImportValue": {"usual-timeout": "usual-timeout"}}
+    mine = values.read_text().replace(": usual-timeout", ": 20  # as the others")
+    values.write_text(mine)
+    template.write_text(f"{template.read_text()}\nParameters:\n  Vpc: {{ Type: String }}\n")
+    assert "template.yaml" in foreign.once("new", "bill-customer", "--function", "BillCustomer").out.split()
+    assert values.read_text() == f"{mine}Parameters:\n  Vpc: Vpc\n"
+    assert planned(template).functions["once-Warehouse"].timeout == 20
+
+
 def test_whose_conftest_is_there_is_told_what_to_add(foreign: Application) -> None:
     shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
     (foreign.folder / "tests").mkdir()

@@ -125,6 +125,7 @@ def new(
         additions.add(wanted)
         written = additions.save()
         say(*written)
+        written += _add_values(path)
         _advise(additions, wanted)
     test = f"tests/test_{named.folder}{'_direct' if direct else ''}.py"
     tell(f"Try it: pytest {test}" if written else "Once has all that it needs; nothing to do.")
@@ -169,6 +170,21 @@ def _payload_only(additions: Additions, function: str | None, gets: str | None, 
     if gets is not None or function is None or direct:
         return gets == "payload"
     return not Code.of(additions.template, function).knows_once
+
+
+def _add_values(template: Path) -> list[str]:
+    """Placeholders for what the template takes from elsewhere. Gives the file, where it is new or changed."""
+    from oncekit.adoption.values import add_missing
+    from oncekit.local.elsewhere import FILE
+
+    if not (missing := add_missing(template)):
+        return []
+    say(FILE)
+    tell(
+        f"{FILE} has a placeholder for each value that comes from elsewhere; change those that your code looks at: "
+        + ", ".join(str(each) for each in missing)
+    )
+    return [FILE]
 
 
 def _advise(additions: Additions, wanted: Wanted) -> None:

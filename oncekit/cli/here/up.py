@@ -98,6 +98,7 @@ def up(
     from oncekit.cli.here.kept_data import keeping, kept_in
     from oncekit.local.access_keys import AccessKey
     from oncekit.local.clock import RealClock
+    from oncekit.local.elsewhere import FILE as VALUES
 
     news, kept = News(), kept_in(data)
     key = AccessKey(**kept["accessKey"])
@@ -109,7 +110,7 @@ def up(
             watching(news.ended),
             kept_while_up(path, cloud.environment),
         ):
-            Watch(lambda: {path, *cloud.sources}, stopping, news.changed).start()
+            Watch(lambda: {path, path.parent / VALUES, *cloud.sources}, stopping, news.changed).start()
             is_up.set()
             _tell(cloud, console, path)
             if open_page:
