@@ -37,12 +37,32 @@ from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
 from oncekit.local.built import Built, Source
 from oncekit.local.definition import DefinitionError, render_definition
 from oncekit.local.elsewhere import REFERENCE, Elsewhere, Missing
-from oncekit.local.intrinsics import NO_VALUE, NoTemplate, Resolver, TemplateError, as_text, readable, reason_of
+from oncekit.local.intrinsics import (
+    NO_VALUE,
+    NoTemplate,
+    NoValue,
+    Resolver,
+    TemplateError,
+    as_text,
+    readable,
+    reason_of,
+)
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
 from oncekit.local.lambda_runtime.spec import FunctionSpec
-from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Deployed, Named, moto_model, physical_name
-from oncekit.local.template import FILE_SCHEME, Template, load
+from oncekit.local.resources import (
+    MADE_HERE,
+    NAME_PROPERTY,
+    NAMED,
+    STACK,
+    Deployed,
+    Named,
+    moto_model,
+    physical_name,
+    stand_in,
+)
+from oncekit.local.sam import FILE_SCHEME
+from oncekit.local.template import Template, load
 from oncekit.own_stack import MACHINE as MACHINE_OF_ONCE
 from oncekit.own_stack import MADE, ONCE
 
@@ -213,6 +233,10 @@ class _Deployment:
     unread: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.sources.update(self.template.folder / name for name in self.template.included)
+        for logical_id, (kind, reason) in self.template.not_read.items():
+            if logical_id not in self.template.section("Resources"):  # it is an event of one
+                self.unread[logical_id] = f"{kind}: {reason}"
         if {*MADE.values()} <= self.template.section("Resources").keys():  # Once itself
             self.excused = ()
         pseudo = {
@@ -280,9 +304,14 @@ class _Deployment:
     def outputs(self) -> dict[str, str]:
         found = {}
         for name, output in self.template.section("Outputs").items():
-            with readable(f"the output {name}"):
-                if "Condition" not in output or self.resolver.holds(output["Condition"]):
-                    found[name] = as_text(self.resolver.resolve(output["Value"]))
+            try:
+                with readable(f"the output {name}"):
+                    if "Condition" not in output or self.resolver.holds(output["Condition"]):
+                        found[name] = as_text(self.resolver.resolve(output["Value"]))
+            except TemplateError as error:
+                if self.excused is not None or isinstance(error, NoValue):
+                    raise
+                self.unread[f"the output {name}"] = reason_of(error, f"the output {name}", "")
         return found
 
     def exports(self) -> dict[str, str]:
@@ -316,6 +345,8 @@ class _Deployment:
             return self.made[logical_id]
         resource = self.template.section("Resources").get(logical_id)
         if resource is None:
+            if self.template.not_read:  # SAM would have made it of what is left out
+                return Deployed("", {}, logical_id, _reader("", logical_id, {}, anything=True), is_run=False)
             raise NoTemplate(
                 f"{self._making[-1] if self._making else 'an output'} refers to {logical_id}, which does not exist"
             )
@@ -332,12 +363,19 @@ class _Deployment:
         except (TemplateError, DefinitionError) as error:
             if not self._may_be_unread(logical_id):
                 raise
-            kind = str(resource.get("Type", "no type")) if isinstance(resource, Mapping) else "no type"
+            kind = self._kind(logical_id)
             self.unread[logical_id] = f"{kind}: {reason_of(error, logical_id, kind)}"
             self.made[logical_id] = self._unread(kind, logical_id)
         finally:
             self._making.pop()
         return self.made[logical_id]
+
+    def _kind(self, logical_id: str) -> str:
+        """The type of a resource, also of one that cannot be read."""
+        if logical_id in self.template.not_read:
+            return self.template.not_read[logical_id][0]
+        resource = self.template.section("Resources")[logical_id]
+        return str(resource.get("Type", "no type")) if isinstance(resource, Mapping) else "no type"
 
     def _may_be_unread(self, logical_id: str) -> bool:
         is_once = logical_id in (ONCE, MACHINE_OF_ONCE)
@@ -355,6 +393,8 @@ class _Deployment:
         return Deployed(kind, {}, ref, _reader(kind, logical_id, attributes, anything=True), is_run=False)
 
     def _make(self, logical_id: str, resource: Mapping[str, Any]) -> Deployed:
+        if logical_id in self.template.not_read:
+            raise TemplateError(f"{logical_id}: {self.template.not_read[logical_id][1]}")
         kind: str = resource["Type"]
         known = self._known(logical_id)
         if known is not None and known.type != kind:
@@ -492,7 +532,7 @@ class _Deployment:
             return self._named(kind, logical_id, properties)
         if kind == "AWS::SQS::Queue":  # some SDKs send a message where the URL of its queue points
             ref = f"{self.endpoint_url}/{ACCOUNT}/{made.name}"
-        return Deployed(kind, properties, ref, moto_resources.reader(made, logical_id))
+        return Deployed(kind, properties, ref, moto_resources.reader(made, kind, logical_id))
 
     def _name(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> str:
         made = physical_name(kind, self.key(logical_id), properties)
@@ -527,7 +567,7 @@ class _Deployment:
         except ClientError as error:
             raise TemplateError(f"{logical_id} ({MACHINE}): {error.response['Error']['Message']}") from error
         attributes = {"Arn": arn, "Name": name, "StateMachineRevisionId": "local"}
-        return Deployed(MACHINE, made_of, arn, _reader("", logical_id, attributes))
+        return Deployed(MACHINE, made_of, arn, _reader(MACHINE, logical_id, attributes))
 
     def definition(self, properties: Mapping[str, Any], logical_id: str) -> dict[str, Any]:
         """A state machine's definition with its substitutions."""
@@ -548,7 +588,7 @@ class _Deployment:
     def _function(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("FunctionName", f"{STACK}-{self.key(logical_id)}")
         attributes = {"Arn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"}
-        reader = _reader("", logical_id, attributes)
+        reader = _reader("AWS::Lambda::Function", logical_id, attributes)
         runtime = str(properties.get("Runtime", PYTHON))
         reason = AN_IMAGE if properties.get("PackageType") == "Image" else why_not(runtime)
         if reason is not None:
@@ -616,7 +656,7 @@ def _reader(kind: str, logical_id: str, attributes: Mapping[str, str], anything:
         if name in attributes:
             return attributes[name]
         if anything:
-            return f"{logical_id}.{name}"
+            return stand_in(kind, logical_id, name)
         raise TemplateError(f"{logical_id} ({kind}) has no attribute {name} in the local cloud")
 
     return read

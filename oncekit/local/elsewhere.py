@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from oncekit.local.definition import DefinitionError, read_yaml
-from oncekit.local.intrinsics import NoTemplate, as_text
+from oncekit.local.intrinsics import NoTemplate, NoValue, as_text
 
 FILE = "once/values.yaml"
 PARAMETERS, IMPORTS, RESOLVED = KINDS = ("Parameters", "ImportValue", "resolve")
@@ -88,7 +88,7 @@ class Elsewhere:
         lacking = [name for name, each in wanted.items() if name not in known and "Default" not in each]
         if lacking and self.missing is None:
             places = ", ".join(f"{name} ({template}:{line_of(template, PARAMETERS, name)})" for name in lacking)
-            raise NoTemplate(
+            raise NoValue(
                 f"parameter {places} needs a value: write `{lacking[0]}: ...` under {PARAMETERS} in {self.file}, or "
                 f"give --parameter {lacking[0]}=..."
             )
@@ -121,7 +121,7 @@ class Elsewhere:
         place = str(template) if line is None else f"{template}:{line}"
         if self.missing is not None:
             return self._collect(kind, name, place, placeholder)
-        raise NoTemplate(
+        raise NoValue(
             f"{place}: {_WRITTEN[kind].format(name)} needs a value: write `{name}: ...` under {kind} in {self.file}"
         )
 

@@ -25,6 +25,10 @@ class NoTemplate(TemplateError):
     """CloudFormation would refuse all of the template: no resource of it can be left out instead."""
 
 
+class NoValue(NoTemplate):
+    """A value that comes from elsewhere is missing: whoever has it is told where to write it."""
+
+
 _AS_SAM_SAYS = "; `sam validate --lint` says what is wrong with it"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.intrinsics import TemplateError
-from oncekit.local.resources import Deployed, moto_model
+from oncekit.local.resources import Deployed, moto_model, stand_in
 
 _TABLE = "AWS::DynamoDB::Table"
 _TOPIC = "AWS::SNS::Topic"
@@ -49,14 +49,14 @@ def make(kind: str, logical_id: str, name: str, properties: Mapping[str, Any], h
     return made
 
 
-def reader(made: Any, logical_id: str) -> Callable[[str], str]:
+def reader(made: Any, kind: str, logical_id: str) -> Callable[[str], str]:
     """Gives the attributes of moto's model; of one that moto has not, a name that stands for it."""
 
     def read(name: str) -> str:
         try:
             return str(made.get_cfn_attribute(name))
         except Exception:  # one of its own for each service, or anything that its model fails on
-            return f"{logical_id}.{name}"
+            return stand_in(kind, logical_id, name)
 
     return read
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
+
 STACK = "once"
 """The name of the stack that a template is deployed as: AWS::StackName, and the beginning of the names made here."""
 
@@ -105,6 +107,16 @@ def physical_name(kind: str, logical_id: str, properties: Mapping[str, Any]) -> 
     if any(str(properties.get(each)).lower() == "true" for each in ("FifoQueue", "FifoTopic")):
         return f"{name[:_LONGEST_OF_A_QUEUE]}{_FIFO}"
     return name.lower() if kind == "AWS::S3::Bucket" else name
+
+
+def stand_in(kind: str, logical_id: str, attribute: str) -> str:
+    """What stands for an attribute that nobody here knows: templates take ARNs and URLs apart."""
+    if attribute.endswith("Arn"):
+        service = (kind.split("::")[1:2] or ["elsewhere"])[0].lower()
+        return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{logical_id}"
+    if attribute.lower().endswith(("url", "uri")):
+        return f"https://{logical_id.lower()}.example.com/"
+    return f"{logical_id}.{attribute}"
 
 
 def moto_model(kind: str) -> Any:

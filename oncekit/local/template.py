@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,16 @@ from oncekit.local.definition import DefinitionError, FastLoader, read_yaml
 from oncekit.local.elsewhere import Elsewhere
 from oncekit.local.intrinsics import TemplateError, as_list, as_text, readable
 from oncekit.local.kept_files import KeptFiles, beside, makers
-
-FILE_SCHEME = "s3://local/"
-"""Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
+from oncekit.local.sam import translate, with_includes
 
 MOST_KEPT = 500
 """Translations, of 40 KB each: one run of the tests makes some hundred."""
 
-__all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
+__all__ = ["Template", "TemplateError", "load", "parameter_values", "parse"]
 
-_CODE = "CodeUri"
-_CODES = (_CODE, "InlineCode", "ImageUri", "PackageType")
-"""What says where the code of a function is; the last one, that it is an image, which `sam build` makes."""
+_KEPT = ("parameters", "body", "included", "not_read")
 _OF_PARAMETER_STORE = "AWS::SSM::Parameter::Value"
 """How the type of a parameter begins whose value is the name of a parameter there."""
-_PATHS = (_CODE, "ContentUri", "DefinitionUri")
-_DEFINITION = "DefinitionS3Location"
-"""The path of a definition in a machine that is not of SAM's own type."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +37,11 @@ class Template:
     parameters: Mapping[str, str]
     body: Mapping[str, Any]
     elsewhere: Elsewhere
+    included: Mapping[str, str | None] = field(default_factory=dict)
+    """The files beside it that it takes parts of itself from, each with its digest."""
+    not_read: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By logical id: the type of what SAM's translator or this cloud cannot read, and the reason. In `body` something
+    stands for a resource; what an event of a function stands for has the id of both."""
 
     @property
     def folder(self) -> Path:
@@ -90,7 +87,9 @@ def load(
     kept = KeptFiles(cache or beside(path), "template", MOST_KEPT)
     key = json.dumps([makers("aws-sam-translator"), hashlib.sha256(text).hexdigest(), given], sort_keys=True)
     if (known := kept.get(key)) is not None:
-        return Template(path, **json.loads(known), elsewhere=elsewhere)
+        found = Template(path, **json.loads(known), elsewhere=elsewhere)
+        if all(digest == _digest(path.parent / name) for name, digest in found.included.items()):
+            return found
     source = parse(text.decode(), path)
     for name in sorted(set(given) - _parameters(source).keys()):
         if place := _place_inside(source, path, name, path.parent):
@@ -99,22 +98,33 @@ def load(
     if not how:
         given = {**elsewhere.parameters(_parameters(source), given, path), **given}
     values = parameter_values(source.get("Parameters") or {}, given, str(path), how, elsewhere.place_of)
-    body = _translate(source, values, path)
-    kept.keep(key, json.dumps({"parameters": values, "body": body}).encode())
-    return Template(path, values, body, elsewhere)
+    files, not_read = with_includes(source, values, path, lambda file: _read(file.read_text(), file))
+    included = {name: _digest(path.parent / name) for name in files}
+    body = translate(source, values, path, not_read)
+    made = Template(path, values, body, elsewhere, included, not_read)
+    kept.keep(key, json.dumps({name: getattr(made, name) for name in _KEPT}).encode())
+    return made
+
+
+def _digest(file: Path) -> str | None:
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
 
 
 def parse(text: str, path: Path) -> dict[str, Any]:
     """The YAML of a template as plain values, short forms (`!Ref x`) written out (`{"Ref": "x"}`)."""
+    template = _read(text, path)
+    if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
+        raise TemplateError(f"{path} has no Resources")
+    return template
+
+
+def _read(text: str, path: Path) -> Any:
     try:
-        template = read_yaml(text, _Loader)
+        return read_yaml(text, _Loader)
     except yaml.YAMLError as error:
         raise TemplateError(f"{path} is not YAML: {error}") from error
     except DefinitionError as error:
         raise TemplateError(f"{path} {error}") from error
-    if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
-        raise TemplateError(f"{path} has no Resources")
-    return template
 
 
 def _parameters(source: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -190,83 +200,6 @@ def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
         if number > float(declaration.get("MaxValue", number)):
             return f"must be at most {declaration['MaxValue']}"
     return None
-
-
-def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) -> dict[str, Any]:
-    # Here, since importing it takes longer than everything else that a kept translation needs.
-    from samtranslator.model.exceptions import InvalidDocumentException
-    from samtranslator.translator.transform import transform
-
-    from oncekit.local.isolation import no_other_cloud
-
-    # It warns that the metrics it collects for its makers were not published.
-    logging.getLogger("samtranslator.metrics.metrics").setLevel(logging.ERROR)
-    # And of each API that a feature which only AWS can switch on is not.
-    logging.getLogger("samtranslator.feature_toggle.feature_toggle").setLevel(logging.ERROR)
-
-    class NoManagedPolicies:
-        """Names of managed policies stay as they are: `permissions/` knows AWS's by their names."""
-
-        def load(self) -> dict[str, str]:
-            return {}
-
-    everywhere = _function_globals(source)
-    for name, resource in source["Resources"].items():
-        with readable(f"{path}: {name}"):
-            _name_files(name, resource, everywhere)
-
-    try:
-        with no_other_cloud():
-            body: dict[str, Any] = transform(source, dict(values), NoManagedPolicies())
-    except InvalidDocumentException as error:
-        raise TemplateError(f"{path}: {'; '.join(cause.message for cause in error.causes)}") from error
-    except Exception as error:  # it checks most of what it reads; what it does not, it fails on with anything
-        told = f"{type(error).__name__}: {error}"
-        advice = "`sam validate --lint` says what is wrong with it"
-        raise TemplateError(f"{path}: SAM's translator cannot read it ({told}); {advice}") from error
-    return body
-
-
-def _function_globals(source: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What Globals has for functions, with the place of their code as the translator takes it."""
-    everywhere = source.get("Globals")
-    functions = everywhere.get("Function") if isinstance(everywhere, dict) else None
-    if not isinstance(functions, dict):
-        return {}
-    if isinstance(functions.get(_CODE), str):
-        functions[_CODE] = FILE_SCHEME + functions[_CODE]
-    return functions
-
-
-def _name_files(name: str, resource: dict[str, Any], everywhere: Mapping[str, Any]) -> None:
-    """Give the translator the places of code, definitions and applications as it takes them.
-
-    The place of a layer is what is /opt/python on Lambda. A function that says nothing of its code has it in the folder
-    of the template, as `sam build` takes it.
-    """
-    properties = resource.get("Properties") or {}
-    if resource["Type"] == "AWS::Serverless::Function" and not {*_CODES} & {*properties, *everywhere}:
-        properties = resource["Properties"] = {_CODE: "./", **properties}
-    for path in _PATHS:
-        if isinstance(properties.get(path), str):
-            properties[path] = FILE_SCHEME + properties[path]
-            if resource["Type"] == "AWS::Serverless::LayerVersion" and not _is_built(resource):
-                properties[path] += "/python"
-    if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
-        properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
-    if resource["Type"] == "AWS::Serverless::Application" and not isinstance(properties["Location"], str):
-        raise TemplateError(
-            f"{name}: the local cloud fetches no application from the Serverless Application Repository; name a "
-            "template file on this machine as its Location"
-        )
-
-
-def _is_built(layer: Mapping[str, Any]) -> bool:
-    """Whether `sam build` makes a layer: what is in ContentUri gets under `python/`. Else it is unzipped as it is.
-
-    https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/building-layers.html
-    """
-    return "BuildMethod" in (layer.get("Metadata") or {})
 
 
 class _Loader(FastLoader):  # type: ignore[misc]  # a class in C, where there is one

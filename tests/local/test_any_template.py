@@ -11,6 +11,7 @@ from event_stand import HEAD, Stand, deployed
 
 from oncekit.local import LocalCloud
 from oncekit.local.events.exchange import left_out
+from oncekit.local.gateway.http_api import http_apis
 
 pytestmark = pytest.mark.ours
 
@@ -71,6 +72,8 @@ def test_whatever_cannot_be_read_is_in_name_only_and_the_rest_runs(cloud: LocalC
         "Topic": "SNS::Topic, Properties: { TopicName: !Select [3, [a]] }",
         "Inner": "CloudFormation::Stack, Properties: { TemplateURL: 'https://s3.amazonaws.com/theirs/vpc.yaml' }",
         "Daily": f"Scheduler::Schedule, Properties: {SCHEDULE}",
+        "Repo": "Serverless::Application, Properties: { Location: { ApplicationId: a, SemanticVersion: 1.0.0 } }",
+        "Wrong": "Serverless::SimpleTable, Properties: { PrimaryKeys: id }",
         "Odd": "Odd::Thing, Properties: { Of: [!Ref Rows, !GetAtt Broken.Arn, !GetAtt Inner.Outputs.Vpc] }",
     }
     variables = "{ ROWS: !Ref Rows, GONE: !GetAtt Gone.Arn, VPC: !GetAtt Inner.Outputs.Vpc }"
@@ -85,3 +88,56 @@ def test_whatever_cannot_be_read_is_in_name_only_and_the_rest_runs(cloud: LocalC
         assert all("sam validate" not in each and "\n" not in each for each in told)
         invoked = cloud.client("lambda").invoke(FunctionName=cloud.resources["Works"], Payload="{}")
         assert json.loads(invoked["Payload"].read()) == {"got": {}}
+
+
+API = """
+openapi: 3.0.1
+info: { title: shelf, version: "1" }
+paths:
+  /shelves:
+    post:
+      x-amazon-apigateway-integration:
+        { type: aws_proxy, httpMethod: POST, payloadFormatVersion: "2.0", uri: !Sub "${Echo.Arn}" }
+"""
+SERVED = """
+  Api:
+    Type: AWS::Serverless::HttpApi
+    Properties: {{ DefinitionBody: {{ Fn::Transform: {{ Name: AWS::Include, Parameters: {{ Location: {0} }} }} }} }}
+  Echo:
+    Type: AWS::Serverless::Function
+    Properties:
+      Runtime: python3.13
+      Handler: app.handler
+      Events:
+        Put: {{ Type: HttpApi, Properties: {{ ApiId: !Ref Api, Path: /shelves, Method: post }} }}
+"""
+
+
+def test_a_part_of_a_template_may_be_in_a_file_of_its_own(stand: Stand) -> None:
+    (stand.folder / "api.yaml").write_text(API)
+    stand.deploy(SERVED.format("api.yaml"))
+    assert left(stand) == []
+    api = http_apis(stand.stack.resources)[0]
+    assert [(each.name, each.resource) for each in api.methods] == [("POST", "/shelves")]
+    (stand.folder / "api.yaml").write_text(API.replace("post:", "put:"))
+    stand.deploy(SERVED.format("api.yaml"))
+    assert "PUT" in [each.name for each in http_apis(stand.stack.resources)[0].methods]
+
+
+def test_an_event_that_sam_refuses_is_left_out_and_its_function_runs(stand: Stand) -> None:
+    (stand.folder / "app.py").write_text(ECHO)
+    event = "{ Put: { Type: Api, Properties: { Path: /shelves, Method: post, RestApiId: !Ref Gone } } }"
+    function = f"{{ Runtime: python3.13, Handler: app.handler, Events: {event} }}"
+    stand.deploy(f"  Echo: {{ Type: AWS::Serverless::Function, Properties: {function} }}\n")
+    [told] = left(stand)
+    assert told.startswith("Echo.Put (the event Api: RestApiId must be a valid reference")
+    assert answer(stand) == {"got": {}}
+
+
+def test_what_includes_a_file_of_elsewhere_is_left_out_and_the_function_runs(stand: Stand) -> None:
+    (stand.folder / "app.py").write_text(ECHO)
+    stand.deploy(SERVED.format("s3://theirs/api.yaml"))
+    assert left(stand) == [
+        "Api (AWS::Serverless::HttpApi: a part of it, AWS::Include of s3://theirs/api.yaml, is not on this machine)"
+    ]
+    assert answer(stand) == {"got": {}}

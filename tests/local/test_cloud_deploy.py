@@ -133,7 +133,8 @@ def test_resource_that_nobody_knows_has_a_name_and_attributes_and_is_told(projec
         "  Odd: { Type: AWS::Odd::Thing }\n"
         "  News: { Type: AWS::SNS::Topic, Properties: { TopicName: !Ref Odd, DisplayName: !GetAtt Odd.Arn } }\n"
     )
-    assert stack.resources["News"].properties == {"TopicName": "once-Odd", "DisplayName": "Odd.Arn"}
+    arn = "arn:aws:odd:us-east-1:123456789012:Odd"
+    assert stack.resources["News"].properties == {"TopicName": "once-Odd", "DisplayName": arn}
     assert list(left_out(stack.resources)) == ["Odd (AWS::Odd::Thing)"]
 
 
