@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import functools
+import ipaddress
+import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -121,7 +124,20 @@ class Resolver:
 
     def _find_in_map(self, argument: list[Any]) -> Any:
         name, first, second = (as_text(self.resolve(part)) for part in argument[:3])
-        return self.mappings[name][first][second]
+        found = self.mappings.get(name, {}).get(first, {})
+        if second not in found and len(argument) > 3:
+            return self.resolve(argument[3]["DefaultValue"])
+        return self.resolve(self.mappings[name][first][second])
+
+    def _zones(self, argument: Any) -> list[str]:
+        region = self.resolve(argument) or self.parameters["AWS::Region"]
+        return [f"{region}{zone}" for zone in "abc"]
+
+    def _cidr(self, argument: list[Any]) -> list[str]:
+        block, count, *bits = (self.resolve(part) for part in argument)
+        network = ipaddress.ip_network(block, strict=False)
+        length = network.max_prefixlen - int(bits[0] if bits else 8)
+        return [str(each) for each in itertools.islice(network.subnets(new_prefix=length), int(count))]
 
 
 _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
@@ -138,6 +154,12 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::Join": lambda resolver, a: str(a[0]).join(map(as_text, as_list(resolver.resolve(a[1])))),
     "Fn::Select": lambda resolver, a: as_list(resolver.resolve(a[1]))[int(resolver.resolve(a[0]))],
     "Fn::Split": lambda resolver, a: str(resolver.resolve(a[1])).split(a[0]),
+    "Fn::GetAZs": lambda resolver, a: [
+        f"{resolver.resolve(a) or resolver.parameters['AWS::Region']}{z}" for z in "abc"
+    ],
+    "Fn::Cidr": Resolver._cidr,
+    "Fn::Length": lambda resolver, a: len(as_list(resolver.resolve(a))),
+    "Fn::ToJsonString": lambda resolver, a: json.dumps(resolver.resolve(a)),
     "Fn::ImportValue": lambda resolver, a: resolver.imported(str(resolver.resolve(a))),
     "Fn::Base64": lambda resolver, a: base64.b64encode(str(resolver.resolve(a)).encode()).decode(),
 }
