@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -72,24 +74,42 @@ def _value_of(text: str) -> Any:
     return read_yaml(text)
 
 
-def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[str, Any]:
+def render_definition(path: Path, substitutions: Mapping[str, object], exactly: bool = True) -> dict[str, Any]:
     """The definition at `path` with every `${Name}` replaced, as text, as CloudFormation does.
 
-    Raises DefinitionError when a name has no substitution or a substitution no use.
+    Raises DefinitionError, with `exactly` also when a name has no substitution or a substitution no use, which
+    CloudFormation takes.
     """
-    return rendered(read_definition(path), substitutions, path)
+    try:
+        written = read_definition(path)
+    except DefinitionError:
+        if not path.is_file():
+            raise
+        # A placeholder may stand where only its value makes it JSON or YAML.
+        return rendered_text(path.read_text(), substitutions, path)
+    return rendered(written, substitutions, path, exactly)
 
 
-def rendered(written: Mapping[str, Any], substitutions: Mapping[str, object], path: Path) -> dict[str, Any]:
+def rendered_text(text: str, substitutions: Mapping[str, object], path: Path) -> dict[str, Any]:
+    """A definition, as text, with its substitutions; `path` is where it is from."""
+    replaced = _PLACEHOLDER.sub(lambda match: _text_of(substitutions.get(match[1], match[0])), text)
+    return _definition_of(lambda: _read(replaced), path)
+
+
+def rendered(
+    written: Mapping[str, Any], substitutions: Mapping[str, object], path: Path, exactly: bool = True
+) -> dict[str, Any]:
     """The same for a definition that was read already, from `path`."""
     used: set[str] = set()
 
     def value_of(match: re.Match[str]) -> str:
         name = match[1]
         if name not in substitutions:
+            if not exactly:
+                return match[0]
             raise DefinitionError(f"{path}: ${{{name}}} has no substitution; add it to DefinitionSubstitutions")
         used.add(name)
-        return str(substitutions[name])
+        return _text_of(substitutions[name])
 
     def render(node: Any) -> Any:
         if isinstance(node, dict):
@@ -99,20 +119,31 @@ def rendered(written: Mapping[str, Any], substitutions: Mapping[str, object], pa
         if not isinstance(node, str) or "${" not in node:
             return node
         text = _PLACEHOLDER.sub(value_of, node)
-        return _value_of(text) if isinstance(node, Bare) and text else text
+        return _value_of(text) if isinstance(node, Bare) and text and text != node else text
 
-    definition: dict[str, Any] = render(written)
-    if unused := set(substitutions) - used:
+    try:
+        definition: dict[str, Any] = render(written)
+    except yaml.YAMLError as error:
+        raise DefinitionError(f"{path} is not YAML with its substitutions: {error}") from error
+    if exactly and (unused := set(substitutions) - used):
         raise DefinitionError(
             f"{path}: no placeholder uses {', '.join(sorted(unused))}; remove it from DefinitionSubstitutions"
         )
     return definition
 
 
+def _text_of(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def read_definition(path: Path) -> dict[str, Any]:
     """The definition at `path` as written, placeholders included. Raises DefinitionError unless it is an object."""
+    return _definition_of(lambda: _read(path.read_text()), path)
+
+
+def _definition_of(read: Callable[[], Any], path: Path) -> dict[str, Any]:
     try:
-        definition = _read(path.read_text())
+        definition = read()
     except OSError as error:
         raise DefinitionError(f"{path}: {error.strerror}") from error
     except yaml.YAMLError as error:
@@ -127,4 +158,9 @@ def read_definition(path: Path) -> dict[str, Any]:
 @functools.lru_cache(maxsize=16)
 def _read(text: str) -> Any:
     """Once for all deployments of a definition: who renders it makes another one."""
-    return read_yaml(text, _DefinitionLoader)
+    try:
+        return read_yaml(text, _DefinitionLoader)
+    except yaml.YAMLError:
+        with suppress(ValueError):  # JSON that is indented by tabs is no YAML
+            return json.loads(text)
+        raise

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,7 @@ from oncekit.asl.definition import InvalidDefinition, check
 from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
 from oncekit.local.built import Built, Source
-from oncekit.local.definition import DefinitionError, render_definition
+from oncekit.local.definition import DefinitionError, render_definition, rendered, rendered_text
 from oncekit.local.elsewhere import REFERENCE, Elsewhere, Missing
 from oncekit.local.intrinsics import (
     NO_VALUE,
@@ -237,7 +238,7 @@ class _Deployment:
         for logical_id, (kind, reason) in self.template.not_read.items():
             if logical_id not in self.template.section("Resources"):  # it is an event of one
                 self.unread[logical_id] = f"{kind}: {reason}"
-        if {*MADE.values()} <= self.template.section("Resources").keys():  # Once itself
+        if self._is_once:
             self.excused = ()
         pseudo = {
             "AWS::AccountId": ACCOUNT,
@@ -257,6 +258,11 @@ class _Deployment:
             lambda logical_id, name: self.deployed(logical_id).attributes(name),
             lambda name: self.template.elsewhere.imported(name, self.template.path),
         )
+
+    @property
+    def _is_once(self) -> bool:
+        """Whether this is Once itself."""
+        return {*MADE.values()} <= self.template.section("Resources").keys()
 
     def deploy(self) -> None:
         """Create everything."""
@@ -571,14 +577,15 @@ class _Deployment:
 
     def definition(self, properties: Mapping[str, Any], logical_id: str) -> dict[str, Any]:
         """A state machine's definition with its substitutions."""
-        location = properties.get("DefinitionS3Location")
-        if location is None:
-            raise TemplateError(
-                f"{logical_id}: the local cloud reads definitions from files: use DefinitionS3Location or DefinitionUri"
-            )
-        path = self.template.folder / location["Key"]
-        self.sources.add(path)
-        found = render_definition(path, properties.get("DefinitionSubstitutions", {}))
+        location, substitutions = properties.get("DefinitionS3Location"), properties.get("DefinitionSubstitutions", {})
+        path = self.template.folder / location["Key"] if location else self.template.path
+        if location is not None:
+            self.sources.add(path)
+            found = render_definition(path, substitutions, self._is_once)
+        elif "DefinitionString" in properties:
+            found = rendered_text(str(properties["DefinitionString"]), substitutions, path)
+        else:
+            found = rendered(properties["Definition"], substitutions, path, False)
         try:
             check(found)
         except InvalidDefinition as error:
@@ -610,6 +617,10 @@ class _Deployment:
             self.sources.add(code)
         elif "ZipFile" in properties["Code"] and not self.dry:
             code = self._inline(str(properties["Code"]["ZipFile"]), str(properties.get("Runtime")))
+        if code.suffix == ".zip" and code.is_file():
+            code = self._unzipped(code)
+        elif code.is_file() and code.suffix in (".py", ".js", ".mjs", ".cjs"):  # packaging makes an archive of it
+            code = code.parent
         if not self.dry and not code.is_dir():
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
         self.sources.update(layers)
@@ -633,13 +644,27 @@ class _Deployment:
 
     def _inline(self, text: str, runtime: str) -> Path:
         """The folder of code that is in the template itself: Lambda has it in a file `index`."""
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        folder = (self.cache or beside(self.template.folder / "template")) / "inline" / digest
+        folder = self._folder_for(text.encode())
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / ("index.py" if runtime.startswith("python") else "index.js")
         if not file.is_file():
             file.write_text(text)
         return folder
+
+    def _unzipped(self, archive: Path) -> Path:
+        """The folder of code that is in an archive."""
+        folder = self._folder_for(archive.read_bytes())
+        if not self.dry and not folder.is_dir():
+            try:
+                zipfile.ZipFile(archive).extractall(folder)
+            except zipfile.BadZipFile as error:
+                raise TemplateError(f"its CodeUri is no archive: {archive}: {error}") from error
+        return folder
+
+    def _folder_for(self, code: bytes) -> Path:
+        """Where code is kept that is in no folder."""
+        cache = self.cache or beside(self.template.folder / "template")
+        return cache / "code" / hashlib.sha256(code).hexdigest()[:16]
 
     def _alias(self, function: str, alias: str) -> None:
         name, _ = name_and_qualifier(function)

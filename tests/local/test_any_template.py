@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,40 @@ def test_what_includes_a_file_of_elsewhere_is_left_out_and_the_function_runs(sta
         "Api (AWS::Serverless::HttpApi: a part of it, AWS::Include of s3://theirs/api.yaml, is not on this machine)"
     ]
     assert answer(stand) == {"got": {}}
+
+
+FLOW = (
+    '{ "QueryLanguage": "JSONata", "StartAt": "A", "States": { "A": { "Type": "Pass", "Output": $OUT, "End": true } } }'
+)
+WRITTEN = {
+    "DefinitionUri: flow.json": "${N}",
+    "DefinitionUri: tabs.json": '"{% ${N} %}"',
+    "DefinitionString: '$FLOW'": '"{% ${N} %}"',
+    "Definition: $FLOW": '"{% ${N} %}"',
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_a_definition_is_taken_however_it_is_written(stand: Stand, written: str) -> None:
+    flow = FLOW.replace("$OUT", WRITTEN[written])
+    (stand.folder / "flow.json").write_text(flow)
+    (stand.folder / "tabs.json").write_text(flow.replace('"StartAt"', '\n\t"StartAt"'))
+    kind = "StepFunctions" if "String" in written else "Serverless"
+    role = "RoleArn" if "String" in written else "Role"
+    properties = f"{{ {role}: 'arn:aws:iam::1:role/r', DefinitionSubstitutions: {{ N: 5, Unused: x }}, $WRITTEN }}"
+    properties = properties.replace("$WRITTEN", written.replace("$FLOW", flow))
+    stand.deploy(f"  Flow: {{ Type: AWS::{kind}::StateMachine, Properties: {properties} }}\n")
+    assert left(stand) == []
+    stand.start(machine="Flow")
+    assert [each.output for each in stand.executions("Flow")] == [5]
+
+
+def test_a_function_may_have_its_code_in_an_archive_or_in_one_file(stand: Stand) -> None:
+    (stand.folder / "app.py").write_text(ECHO)
+    with zipfile.ZipFile(stand.folder / "app.zip", "w") as archive:
+        archive.write(stand.folder / "app.py", "zipped.py")
+    told = "{{ Runtime: python3.13, Handler: {}.handler, CodeUri: {} }}"
+    resources = {"Zipped": told.format("zipped", "app.zip"), "Filed": told.format("app", "app.py")}
+    functions = (f"  {name}: {{ Type: AWS::Serverless::Function, Properties: {p} }}\n" for name, p in resources.items())
+    stand.deploy("".join(functions))
+    assert answer(stand, "Zipped") == answer(stand, "Filed") == {"got": {}}
