@@ -10,6 +10,7 @@ from oncekit.adoption import folder
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.yaml_file import Keys, YamlFile
 from oncekit.own_stack import ONCE
+from oncekit.own_template import template_of
 from oncekit.problem import Problem
 
 LIBRARY = "OnceLibrary"
@@ -22,7 +23,6 @@ EXTENSIONS = "AWS::LanguageExtensions"
 FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")
 WHY_PROD = "prod keeps records and answers when the stack is deleted"
 LOCATION = f"{folder.NAME}/{folder.OPERATIONS}"
-NAMES = ("template.yaml", "template.yml")
 
 
 class ApplicationTemplate(YamlFile):
@@ -155,4 +155,4 @@ def find_template(root: Path, given: Path | None) -> Path | None:
         if not given.is_file():
             raise Problem(f"there is no template at {given}")
         return given
-    return next((root / name for name in NAMES if (root / name).is_file()), None)
+    return template_of(root)

@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from oncekit import application
 from oncekit.adoption.inside import check_inside, is_inside
+from oncekit.own_template import NOTED, TEMPLATES, noted_in
 from oncekit.problem import Problem
 
 NAME = "once"
 OPERATIONS = "operations.yaml"
 """The file in the folder that is the user's: no upgrade touches it."""
-_RECORD = ".installed.json"
+_RECORD = NOTED.removeprefix(f"{NAME}/")
 _COPIED = ("api", "operations", "statemachine", "functions", "shared")
 _EXAMPLES = (
     (re.compile(r"  # ---- Examples: .*?\n(?=Outputs:\n)", re.DOTALL), ""),
@@ -122,8 +123,21 @@ def _noted(folder: Path) -> Mapping[str, object]:
     raise Problem(f"{folder / _RECORD} cannot be read: take it from version control, or delete {folder} and init again")
 
 
-def _note(folder: Path, files: Mapping[str, str]) -> None:
-    noted = {"version": version("oncekit"), "files": dict(sorted(files.items()))}
+def note_template(folder: Path, template: str) -> bool:
+    """Let the commands and the tests find a template beside the folder; whether it was not noted yet."""
+    noted = noted_in(folder.parent)
+    if template in noted:
+        return False
+    _note(folder, _files(folder), [*noted, template], version_of(folder))
+    return True
+
+
+def _note(folder: Path, files: Mapping[str, str], templates: Sequence[str] = (), of: str | None = None) -> None:
+    noted = {
+        "version": of or version("oncekit"),
+        TEMPLATES: sorted(templates or noted_in(folder.parent)),
+        "files": dict(sorted(files.items())),
+    }
     _write(folder / _RECORD, f"{json.dumps(noted, indent=2)}\n".encode())
 
 

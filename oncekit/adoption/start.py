@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 
 from oncekit.adoption import folder, sam_config
-from oncekit.adoption.application_template import NAMES, ApplicationTemplate, find_template
+from oncekit.adoption.application_template import ApplicationTemplate, find_template
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operation import Additions, Wanted
 from oncekit.adoption.texts import text
+from oncekit.own_template import NAMES, NOTED
 from oncekit.problem import Problem
 
 GIT_IGNORE = ".gitignore"
@@ -42,6 +43,8 @@ def _beside(template: Path) -> list[str]:
     if not folder.is_ours(root / folder.NAME):
         folder.create(root / folder.NAME)
         new.append(f"{folder.NAME}/")
+    if folder.note_template(root / folder.NAME, template.name) and f"{folder.NAME}/" not in new:
+        new.append(NOTED)
     operations = root / folder.NAME / folder.OPERATIONS
     if not operations.exists():
         operations.write_text(text("operations.yaml"))

@@ -16,7 +16,7 @@ Template = Annotated[
     typer.Option(
         "--template",
         metavar="FILE",
-        help="The SAM template; by default template.yaml in this folder or in a parent folder.",
+        help="The SAM template; by default that of `once init` or template.yaml, here or in a parent folder.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]

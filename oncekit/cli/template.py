@@ -8,19 +8,24 @@ from pathlib import Path
 
 from oncekit import application
 from oncekit.cli.terminal import tell
+from oncekit.own_template import template_above
 from oncekit.problem import Problem
 
 
 def find_template(given: Path | None) -> Path:
-    """The template to use; that of the example application if there is none. Raises Problem if `given` is missing."""
+    """The template to use; in an empty folder that of the example application. Raises Problem if there is none."""
     if given is not None:
         if not given.is_file():
             raise Problem(f"there is no template at {given}")
         return given
-    for folder in (Path.cwd(), *Path.cwd().parents):
-        if (folder / "template.yaml").is_file():
-            return folder / "template.yaml"
-    tell("No template.yaml in this folder or a parent folder: this is the example application that comes with once.")
+    if (found := template_above(Path.cwd())) is not None:
+        return found
+    if there := sorted(each.name for each in Path.cwd().iterdir() if not each.name.startswith(".")):
+        raise Problem(
+            f"no application with Once is in {Path.cwd()} or above it, but {', '.join(there[:3])}"
+            f"{'...' if there[3:] else ''}: name its template with --template, or run `once init` first"
+        )
+    tell("Nothing is in this folder: this is the example application that comes with once.")
     return application.folder() / application.TEMPLATE
 
 

@@ -65,12 +65,18 @@ class RunMatrix:
 
 @pytest.fixture(scope="session")
 def once_template(request: pytest.FixtureRequest) -> Path:
-    """The template of the cloud: template.yaml at pytest's root or in a folder above, else that of the examples."""
-    from oncekit import application
+    """The template of the cloud: that of `once init`, or template.yaml, at pytest's root or in a folder above."""
+    from oncekit.own_template import template_above
+    from oncekit.problem import Problem
 
     root = request.config.rootpath
-    found = (each / application.TEMPLATE for each in (root, *root.parents))
-    return next((each for each in found if each.is_file()), application.folder() / application.TEMPLATE)
+    try:
+        found = template_above(root)
+    except Problem as problem:
+        pytest.fail(f"{problem}, here by the fixture once_template", pytrace=False)
+    if found is None:
+        pytest.fail(f"no template is in {root} or above it: name it by the fixture once_template", pytrace=False)
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from once.validation import PayloadSchema
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operation import Wanted, schema_of
 from oncekit.adoption.trigger import FromRule
+from oncekit.cli.template import find_template
 from oncekit.local.deploy import planned
 from oncekit.local.template import parse
 from oncekit.problem import Problem
@@ -768,7 +769,6 @@ def test_a_template_of_another_name_is_taken(foreign: Application) -> None:
 
 
 def test_the_tests_of_a_template_of_another_name_run_on_that_one(foreign: Application) -> None:
-    """And not on the examples, which pytest takes where it finds no template.yaml."""
     shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
     assert foreign.once("init", "--template", "app.yaml").code == 0
     done = foreign.once("new", "pay", "--template", "app.yaml")
@@ -776,6 +776,43 @@ def test_the_tests_of_a_template_of_another_name_run_on_that_one(foreign: Applic
     assert "tests/conftest.py" not in foreign.once("new", "refund", "--template", "app.yaml").out.split()
     run = foreign.pytest("tests/test_pay.py")
     assert run.returncode == 0, run.stdout
+
+
+def test_a_template_of_another_name_is_found_by_every_command_and_test(foreign: Application) -> None:
+    shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
+    assert foreign.once("init", "--template", "app.yaml").code == 0
+    before = state_of(foreign)
+    assert foreign.once("init").code == 0 and state_of(foreign) == before
+    assert foreign.once("new", "pay").code == 0
+    assert "PayFunction:" in foreign.text("app.yaml")
+    (foreign.folder / "tests/conftest.py").unlink()
+    (foreign.folder / "tests/test_which.py").write_text(
+        'def test_which(once_template): assert once_template.name == "app.yaml"\n'
+    )
+    assert foreign.pytest("tests/test_which.py").returncode == 0
+    with contextlib.chdir(foreign.folder / "tests"):
+        assert find_template(None) == foreign.folder / "app.yaml"
+
+
+def test_of_two_templates_that_have_once_the_usual_one_is_taken_or_one_must_be_named(foreign: Application) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        shutil.copy(foreign.folder / "template.yaml", foreign.folder / name)
+        assert foreign.once("init", "--template", name).code == 0
+    (foreign.folder / "template.yaml").rename(foreign.folder / "later.yaml")
+    done = foreign.once("new", "pay")
+    assert done.code == 2 and "has Once in a.yaml, b.yaml: name one with --template" in done.err
+    (foreign.folder / "later.yaml").rename(foreign.folder / "template.yaml")
+    assert foreign.once("init", "--template", "template.yaml").code == 0
+    assert foreign.once("new", "pay").code == 0
+
+
+def test_no_command_and_no_test_takes_the_examples_in_a_folder_of_somebody(foreign: Application) -> None:
+    (foreign.folder / "template.yaml").rename(foreign.folder / "app.yaml")
+    for command in (("run", "samples/invoice.json"), ("up",), ("env",), ("env", "--openapi")):
+        done = foreign.once(*command)
+        assert done.code == 2 and "name its template with --template" in done.err
+    (foreign.folder / "test_which.py").write_text("def test_which(once_template): pass\n")
+    assert "name it by the fixture once_template" in foreign.pytest("test_which.py").stdout
 
 
 def test_a_template_in_another_folder_is_named_for_its_tests_too(foreign: Application) -> None:

@@ -18,7 +18,7 @@ from oncekit.cli.main import COMMANDS
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_request_runs_in_any_folder_with_the_sample_application(whole: Installed) -> None:
+def test_a_request_runs_in_an_empty_folder_with_the_sample_application(whole: Installed) -> None:
     done = whole.once("run", "events/charge-payment.json", "--times", "2", "--json")
     assert done.returncode == 0, done.stderr
     dispositions = [each["disposition"] for each in json.loads(done.stdout)["executions"]]

@@ -100,6 +100,7 @@ INWARD = (
     "oncekit.application",
     "oncekit.operation_functions",
     "oncekit.own_stack",
+    "oncekit.own_template",
     "oncekit.asl",
     "oncekit.local",
     "oncekit.promises",
