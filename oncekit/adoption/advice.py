@@ -85,7 +85,8 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
                 f"what is made of {source.logical_id} needs EventBridge Pipes, which is missing in {without_pipes()}: "
                 f"there, {SWITCHED_OFF}, and let a function that reads the queue start the requests"
             )
-            yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
+            if source.logical_id in template.resources:
+                yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
 
 
 def _of_shapes(function: str, code: Code, wanted: Wanted, root: Path) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ ARCHITECTURE = "Architecture"
 USUAL = "x86_64"
 """Of a function, and of a layer that SAM builds, that names no processor."""
 APPLICATION = "AWS::Serverless::Application"
+STACK = "AWS::CloudFormation::Stack"
 SAM = "AWS::Serverless-2016-10-31"
 EXTENSIONS = "AWS::LanguageExtensions"
 FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")
@@ -135,6 +136,18 @@ class ApplicationTemplate(YamlFile):
         places = [(self.resources.get(each, {}).get("Properties") or {}).get("ContentUri") for each in named]
         return [self.path.parent / each for each in places if isinstance(each, str)]
 
+    def from_elsewhere(self, name: str) -> str | None:
+        """What stands in the template for a bus or a queue that it takes from elsewhere; None where it takes none.
+
+        That is a reference to a parameter, to what another stack exports, or the name itself.
+        """
+        if name in self.resources:
+            return None
+        if name in (self.value.get("Parameters") or {}):
+            return f"!Ref {name}"
+        there = list(_inside(self.value))
+        return f"!ImportValue {name}" if {"Fn::ImportValue": name} in there else name if name in there else None
+
     def resource(self, option: str, logical_id: str, *types: str) -> None:
         """Raises Problem unless there is such a resource of one of these types."""
         of_type = sorted(name for name, each in self.resources.items() if each.get("Type") in types)
@@ -142,7 +155,39 @@ class ApplicationTemplate(YamlFile):
             kind = types[0].rpartition("::")[2].lower()
             has = f"it has {', '.join(of_type)}" if of_type else "it has none"
             what = f"{logical_id} is a {self.resources[logical_id]['Type']}" if logical_id in self.resources else ""
+            if not what and (inside := self._inside(logical_id)) is not None:
+                raise Problem(
+                    f"{option} {logical_id}: it is in {inside}, an application inside of {self.path}: put Once into "
+                    f"that one, by `once init --template {inside}`, and give this --template here, too"
+                )
             raise Problem(f"{option} {logical_id}: {what or f'{self.path} has no {kind} of this name'}; {has}")
+
+    def _inside(self, logical_id: str) -> Path | None:
+        """The template inside of this one, on this machine, that has a resource."""
+        for name, each in self.resources.items():
+            place = _location(each) if isinstance(each, dict) and name != ONCE else None
+            if place is None or not (path := self.path.parent / place).is_file():
+                continue
+            inner = type(self)(path)
+            if logical_id in inner.resources:
+                return path
+            if (found := inner._inside(logical_id)) is not None:
+                return found
+        return None
+
+
+def _location(resource: Mapping[str, Any]) -> str | None:
+    """The template of an application, as far as it is a file."""
+    properties = resource.get("Properties") or {}
+    place = properties.get("Location", properties.get("TemplateURL"))
+    return place if resource.get("Type") in (APPLICATION, STACK) and isinstance(place, str) else None
+
+
+def _inside(node: Any) -> Iterator[Any]:
+    """All values in a value."""
+    yield node
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _inside(each)
 
 
 def _written(value: Any) -> str:

@@ -14,7 +14,7 @@ from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
 from oncekit.adoption.texts import parts, text
-from oncekit.adoption.trigger import Trigger
+from oncekit.adoption.trigger import QUEUE, Trigger
 from oncekit.own_stack import ONCE
 from oncekit.problem import Problem
 
@@ -134,8 +134,9 @@ class Additions:
 
     def _check(self, wanted: Wanted) -> None:
         if wanted.trigger is not None and (source := wanted.trigger.source) is not None:
-            option = "--from-queue" if source.type == "AWS::SQS::Queue" else "--from-rule"
-            self.template.resource(option, source.logical_id, source.type)
+            option = "--from-queue" if source.type == QUEUE else "--from-rule"
+            if wanted.trigger.elsewhere is None:
+                self.template.resource(option, source.logical_id, source.type)
         if wanted.function is not None:
             self.template.function(wanted.function)
             if wanted.direct:

@@ -16,6 +16,7 @@ from oncekit.local.picked_request import lasting
 from oncekit.problem import Problem
 
 DEFAULT_BUS = "default"
+BUS, QUEUE = "AWS::Events::EventBus", "AWS::SQS::Queue"
 _NAMES = re.compile(r"""\$(\.[^.\[\]*<>'"\\]+)*""")
 """A placeholder of a template begins with <."""
 
@@ -31,7 +32,9 @@ class Source:
 
     @property
     def parameter(self) -> str:
-        return f"{self.logical_id}{self.suffix}"
+        parts = re.split(r"[^A-Za-z0-9]+", self.logical_id)  # what another stack exports has such a name
+        of = "".join(part[:1].upper() + part[1:] for part in parts) if parts[1:] else self.logical_id
+        return of if of.endswith(self.suffix) else f"{of}{self.suffix}"
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Trigger:
     payload: str
     on_crash: str | None
     """What its requests say, retry or quarantine; None for what is usual."""
+    elsewhere: str | None = None
+    """What stands for the place in the template where that is no resource of it: a reference to a parameter, say."""
 
     example_name: ClassVar[str]
     """What an example is called, as a part of its file's name."""
@@ -118,7 +123,7 @@ class FromRule(Trigger):
     def source(self) -> Source | None:
         if self.bus == DEFAULT_BUS:
             return None
-        return Source(self.bus, "AWS::Events::EventBus", "Name", f"!Ref {self.bus}")
+        return Source(self.bus, BUS, "Name", self.elsewhere or f"!Ref {self.bus}")
 
     def resources(self, operation: Operation) -> list[list[str]]:
         places = {
@@ -138,7 +143,7 @@ class FromRule(Trigger):
         return key, payload
 
     def test(self, operation: Operation) -> str:
-        bus = f'once_cloud.resources["{self.bus}"]' if self.source else f'"{DEFAULT_BUS}"'
+        bus = _of_test(self.source, self.elsewhere) if self.source else f'"{DEFAULT_BUS}"'
         return text("test_rule.py.txt", **operation.places, busOf=bus)
 
 
@@ -154,7 +159,7 @@ class FromQueue(Trigger):
 
     @property
     def source(self) -> Source:
-        return Source(self.given, "AWS::SQS::Queue", "Arn", f"!GetAtt {self.given}.Arn")
+        return Source(self.given, QUEUE, "Arn", self.elsewhere or f"!GetAtt {self.given}.Arn")
 
     def resources(self, operation: Operation) -> list[list[str]]:
         places = {"queue": self.given, "queueArn": self.source.parameter}
@@ -164,11 +169,19 @@ class FromQueue(Trigger):
         return super().request({"body": example})
 
     def test(self, operation: Operation) -> str:
-        return text("test_queue.py.txt", **operation.places, queue=self.given)
+        return text("test_queue.py.txt", **operation.places, queueOf=_of_test(self.source, self.elsewhere))
 
 
 TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue": FromQueue}
 """By option."""
+
+
+def _of_test(source: Source, elsewhere: str | None) -> str:
+    """What a test sends to: a resource, or what the parameter has that Once is told the place by."""
+    if elsewhere is None:
+        return f'once_cloud.resources["{source.logical_id}"]'
+    value = f'once_cloud.parameters["{source.parameter}"]'
+    return value if source.type == BUS else f'{value}.rpartition(":")[2]'
 
 
 def _names(names: list[str]) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.definition import DefinitionError, read_yaml
 from oncekit.local.intrinsics import NoTemplate, NoValue, as_text
 
@@ -31,6 +32,8 @@ _USUAL = (
     *("1", "123456789012", "12345678", "0123456789abcdef0"),
 )
 """What patterns of templates most often ask for, some of them behind a beginning."""
+_SERVICES = {"queue": "sqs", "topic": "sns"}
+"""Of what names a parameter for an ARN."""
 _BEGINNING = re.compile(r"\^?([\w:/-]*)")
 
 
@@ -137,7 +140,8 @@ def _of_parameter(name: str, declared: Mapping[str, Any]) -> str:
         return as_text(declared["AllowedValues"][0])
     if kind == "Number":
         return as_text(declared.get("MinValue", declared.get("MaxValue", 1)))
-    usual = f"arn:aws:elsewhere:us-east-1:123456789012:{name}" if name.lower().endswith("arn") else name
+    service = next((each for word, each in _SERVICES.items() if word in name.lower()), "elsewhere")
+    usual = f"arn:aws:{service}:{REGION}:{ACCOUNT}:{name}" if name.lower().endswith("arn") else name
     if "List" in kind:
         usual = f"{name}-1,{name}-2,{name}-3"
     shortest, longest = int(declared.get("MinLength", 0)), int(declared.get("MaxLength", 4096))

@@ -840,6 +840,47 @@ def test_new_writes_a_placeholder_for_each_value_that_comes_from_elsewhere(forei
     assert planned(template).functions["once-Warehouse"].timeout == 20
 
 
+OF_ELSEWHERE = {"!Ref SalesBus": "SalesBus", "!ImportValue sales-bus": "sales-bus", "sales": "sales"}
+"""Where a rule of the template gets events from, and how that is named."""
+
+
+@pytest.mark.parametrize(("reference", "named"), OF_ELSEWHERE.items())
+def test_a_bus_of_elsewhere_is_named_as_the_template_names_it(ready: Application, reference: str, named: str) -> None:
+    rule = (
+        f"Type: AWS::Events::Rule\n        Properties: {{EventBusName: {reference}, EventPattern: {{source: [x]}}}}\n"
+    )
+    template = ready.folder / "template.yaml"
+    text = template.read_text().replace("Resources:\n", f"Resources:\n    Watched:\n        {rule}", 1)
+    template.write_text(f"{text}\nParameters:\n    SalesBus: {{Type: String}}\n")
+    of_rule = ("--function", "BillCustomer", "--from-rule", f"{named}/InvoiceIssued", "--payload", "$")
+    done = ready.once("new", "bill", *of_rule, "--key", "$.detail.invoice.number", "--example", "samples/invoice.json")
+    assert done.code == 0, done.err
+    ran = ready.pytest("tests/test_bill.py", "-k", "an_event_runs_it_once")
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_a_queue_of_elsewhere_is_named_by_the_parameter_with_its_arn(ready: Application) -> None:
+    template = ready.folder / "template.yaml"
+    template.write_text(f"{template.read_text()}\nParameters:\n    OrderQueueArn: {{Type: String}}\n")
+    of_queue = ("--function", "Warehouse", "--from-queue", "OrderQueueArn", "--key", "$.body.orderNo")
+    done = ready.once("new", "reserve", *of_queue, "--example", "samples/reservation.json")
+    assert done.code == 0, done.err
+    ran = ready.pytest("tests/test_reserve.py", "-k", "a_message_runs_it_once")
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_a_function_of_an_application_inside_is_told_with_the_template_that_has_it(ready: Application) -> None:
+    (ready.folder / "inner").mkdir()
+    (ready.folder / "inner/app.yaml").write_text(
+        "Transform: AWS::Serverless-2016-10-31\nResources:\n  Ship:\n    Type: AWS::Serverless::Function\n"
+    )
+    template = ready.folder / "template.yaml"
+    inner = "    Inner: {Type: AWS::CloudFormation::Stack, Properties: {TemplateURL: inner/app.yaml}}\n"
+    template.write_text(template.read_text().replace("Resources:\n", f"Resources:\n{inner}", 1))
+    done = ready.once("new", "ship", "--function", "Ship")
+    assert done.code == 2 and "once init --template" in done.err and "inner/app.yaml, an application inside" in done.err
+
+
 def test_whose_conftest_is_there_is_told_what_to_add(foreign: Application) -> None:
     shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
     (foreign.folder / "tests").mkdir()

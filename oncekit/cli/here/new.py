@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -110,6 +111,10 @@ def new(
         if (path := find_template(Path.cwd(), template)) is None:
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
+        if trigger is not None and trigger.source is not None:
+            trigger = dataclasses.replace(
+                trigger, elsewhere=additions.template.from_elsewhere(trigger.source.logical_id)
+            )
         function = additions.function_of(named, function) if replace else function
         only = _payload_only(additions, function, gets, direct)
         wanted = Wanted(

@@ -101,6 +101,8 @@ class Exchange:
         wanted = _of_type(resources, _RULE)
         schedules = list(_schedules(resources))
         open_pipes, sources = list(_pipes(resources)), list(_sources(resources))
+        for pipe in open_pipes:
+            queues.make(pipe.queue)
         subscribed = [
             each
             for logical_id, each in topics.subscriptions(made)

@@ -88,3 +88,10 @@ def backend() -> Any:
     from moto.sqs.models import sqs_backends
 
     return sqs_backends[ACCOUNT][REGION]
+
+
+def make(name: str) -> None:
+    """A queue that nobody made: on AWS another stack has."""
+    if name not in backend().queues:
+        fifo = {"FifoQueue": "true"} if name.endswith(".fifo") else {}
+        backend().create_queue(name, **fifo)
