@@ -124,8 +124,8 @@ def test_cells_go_red_when_a_promise_is_broken(
 # What is replaced by what in the library; then the path, the fault, the point, and what the cell must come to.
 BREAKAGES_OF_THE_LIBRARY = {
     "business logic begins when the lease is over": (
-        '>= int(record["leaseExpiresAt"]["N"]):',
-        "< 0:",
+        "if is_over or self._invocation.seconds_left < self._asked.needs:",
+        "if not is_over and is_over:",
         ("direct: new", "hangs", "after update_item"),
         "twice",
     ),
