@@ -123,6 +123,10 @@ def _lines(name: str) -> list[str]:
 
 def test_the_test_kit_is_on_when_it_is_installed(whole: Installed) -> None:
     (whole.work / "test_mine.py").write_text(
+        "import pytest\n"
+        "from oncekit import application\n"
+        "@pytest.fixture(scope='session')\n"
+        "def once_template(): return application.folder() / application.TEMPLATE\n"
         "def test_charge(once_cloud):\n"
         "    request = {'operation': 'build-report', 'idempotencyKey': 'k', 'payload': {'bytes': 2000}}\n"
         "    assert once_cloud.finish(request).output['disposition'] == 'REPLAYED'\n"
