@@ -19,6 +19,7 @@ from template_parts import resolver
 
 from oncekit.local import LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.elsewhere import Elsewhere
 from oncekit.local.template import Template, load, parse
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +35,7 @@ KEEPS_IN_PROD = {"Fn::If": ["IsProd", "Retain", "Delete"]}
 @pytest.fixture(scope="module")
 def kept() -> Template:
     body = parse(KEPT.read_text(), KEPT)
-    return Template(KEPT.parent, {"EncryptionKeyArn": ""}, body)
+    return Template(KEPT, {"EncryptionKeyArn": ""}, body, Elsewhere.of(KEPT))
 
 
 def test_what_is_imported_is_what_outlives_a_stack(kept: Template, resources: Resources) -> None:
@@ -48,7 +49,7 @@ def test_what_is_imported_is_what_outlives_a_stack(kept: Template, resources: Re
 @pytest.mark.parametrize("key", ["", KEY])
 def test_table_is_imported_with_the_settings_that_it_has(kept: Template, key: str) -> None:
     deployed = load(ROOT / "template.yaml", {"Stage": "prod", "EncryptionKeyArn": key})
-    imported = Template(kept.folder, {"EncryptionKeyArn": key}, kept.body)
+    imported = Template(kept.path, {"EncryptionKeyArn": key}, kept.body, kept.elsewhere)
     table = "IdempotencyTable"
     assert resolver(imported).resolve(kept.section("Resources")[table]["Properties"]) == resolver(deployed).resolve(
         deployed.section("Resources")[table]["Properties"]
