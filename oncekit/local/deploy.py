@@ -70,7 +70,7 @@ from oncekit.own_stack import MADE, ONCE
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
 MACHINE = "AWS::StepFunctions::StateMachine"
-_IN_SECRETS_MANAGER = "AWS::SecretsManager::Secret"
+_MANAGED = "AWS::SecretsManager::Secret"
 LAYER = "AWS::Lambda::LayerVersion"
 FUNCTION = "AWS::Lambda::Function"
 _NOT_MOTOS = (NESTED, FUNCTION)
@@ -459,7 +459,7 @@ class _Deployment:
         for logical_id, each in self.made.items():
             if each.type == "AWS::SSM::Parameter" and service == "ssm" and each.ref == rest:
                 return str(each.properties["Value"])
-            if each.type == _IN_SECRETS_MANAGER and each.ref and rest.startswith(each.ref):
+            if each.type == _MANAGED and each.ref and rest.startswith(each.ref):
                 return f"{logical_id}-{rest.removeprefix(each.ref).strip(':').partition(':')[2]}"
         return self.template.elsewhere.resolved(reference, self.template.path)
 
