@@ -72,6 +72,7 @@ class Observation:
             "disposition": disposition,
             "id": self._request.id,
             "execution": execution_of(self._request),
+            **_lane(self._request),
             "attempt": self._request.attempt,
             "fence": self._request.lock.fence,
             "function_request_id": self._invocation,
@@ -90,10 +91,15 @@ def execution_of(request: Request) -> str:
 
     The machine's name is the same in all lines, and an Express execution that AWS runs twice is told apart by fences.
     """
-    if request.lock.owner.startswith("direct:"):  # an invocation of the function itself
+    if _lane(request):  # an invocation of the function itself
         return request.lock.owner.split(":")[2]
     kind, _, *names = request.lock.owner.split(":", 5)[-1].split(":")
     return ":".join(names[:2] if kind == "express" else names)
+
+
+def _lane(request: Request) -> dict[str, str]:
+    """What tells the direct lane, where no execution can be looked up, from both others."""
+    return {"lane": "direct"} if request.lock.owner.startswith("direct:") else {}
 
 
 @contextmanager
@@ -104,6 +110,7 @@ def observed(request: Request, invocation: str | None) -> Iterator[Observation]:
         operation=request.operation,
         tenant=request.tenant,
         execution=execution_of(request),
+        **_lane(request),
         attempt=request.attempt,
         fence=request.lock.fence,
         function_request_id=invocation,

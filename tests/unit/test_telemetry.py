@@ -42,11 +42,13 @@ Logger().info("after")
 def told(event: Any) -> Any:
     """What a process prints that runs one attempt for each outcome."""
 
-    def tell(*outcomes: str) -> list[dict[str, Any]]:
+    def tell(*outcomes: str, owner: str | None = None) -> list[dict[str, Any]]:
         events = [
             event("greet", {"outcome": outcome, "secret": "4111111111111111"}, fence=number + 6) | {"attempt": number}
             for number, outcome in enumerate(outcomes, 1)
         ]
+        for each in events:
+            each["lock"]["owner"] = owner or each["lock"]["owner"]
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, json.dumps(events)],
             env={"PYTHONPATH": str(ROOT / "shared"), "POWERTOOLS_SERVICE_NAME": "greet", "ONCE_STACK": "shop"},
@@ -66,7 +68,14 @@ def test_every_line_of_an_attempt_names_it(told: Any) -> None:
         assert (line["id"], line["execution"]) == ("acme#greet#key-1", "one")
         assert (line["attempt"], line["fence"], line["function_request_id"]) == (1, 7, "invocation-1")
     assert (own["operation"], own["tenant"]) == ("greet", "acme")
+    assert "lane" not in own | ended
     assert "id" not in after, "an attempt's keys end with it"
+
+
+def test_every_line_of_an_attempt_in_the_direct_lane_says_so(told: Any) -> None:
+    own, ended, after = told("fine", owner="direct:greet:request-1:nonce")
+    assert {(line["lane"], line["execution"]) for line in (own, ended)} == {("direct", "request-1")}
+    assert "lane" not in after
 
 
 def test_an_execution_in_the_fast_lane_is_named_without_the_machine_and_the_nonce(event: Any) -> None:
