@@ -119,6 +119,15 @@ def test_new_code_of_the_same_length_runs_after_it_is_registered_again(runtime: 
         assert answer["ExecutedVersion"] == str(version)
 
 
+def test_what_tools_keep_beside_the_code_is_no_new_version(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    """A function without a CodeUri has its code in the folder of its whole application."""
+    for name in ("", ".git", ".venv/lib", "node_modules/left-pad"):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "app.py").write_text("def handler(event, context): return 1")
+        runtime.register("beside", FunctionSpec(tmp_path))
+        assert runtime.invoke(FunctionName="beside:live", Payload="{}")["ExecutedVersion"] == "1"
+
+
 def test_every_start_is_remembered_with_its_end(runtime: LambdaRuntime, tmp_path: Path) -> None:
     latch, ready = tmp_path / "latch", tmp_path / "ready"
     call(runtime, "probe", a=1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from oncekit.operation_functions import LIVE
 
 Code = frozenset[tuple[str, int, int]]
 """Path, time of change and size of every file that a function is made of."""
+_NOT_CODE = ("__pycache__", "node_modules")
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,19 @@ class FunctionSpec:
 
 
 def code_of(spec: FunctionSpec) -> Code:
-    """The code of a function as it is on disk, its layers included."""
-    files = (
-        file for folder in (spec.code, *spec.python_path, *spec.layers) for file in folder.rglob("*") if file.is_file()
-    )
-    stats = ((file, file.stat()) for file in files if "__pycache__" not in file.parts)
+    """The code of a function as it is on disk, its layers included.
+
+    The folder of one without a CodeUri is that of the whole application: packages and what tools keep are no code.
+    """
+    files = (file for folder in (spec.code, *spec.python_path, *spec.layers) for file in _files(folder))
+    stats = ((file, file.stat()) for file in files if file.is_file())
     return frozenset((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for name, inside, files in os.walk(folder):
+        inside[:] = [each for each in inside if each not in _NOT_CODE and not each.startswith(".")]
+        yield from (Path(name, each) for each in files)
 
 
 @dataclass(frozen=True)
