@@ -11,9 +11,10 @@ from typing import Any
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.deploy import Stack, deploy
+from oncekit.local.deploy import deploy
 from oncekit.local.execution import execution_of
 from oncekit.local.resources import Deployed
+from oncekit.local.stack import Stack
 from oncekit.local.template import load
 
 HEAD = "Transform: AWS::Serverless-2016-10-31\nResources:\n"

@@ -9,6 +9,7 @@ template.py        template.yaml with its parameters, translated from SAM to Clo
 intrinsics.py      Ref, GetAtt, Sub, If...
 definition.py      a state machine's definition with its substitutions
 deploy.py          makes the resources, and adds what moto drops; moto_resources.py those that are moto's
+stack.py           what a deployment has made
 execution.py       executions, and starts of business logic, as plain values
 items.py           DynamoDB items as plain values
 server.py          the endpoint of AWS; loopback.py any server on 127.0.0.1

@@ -16,7 +16,7 @@ from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.changed_packages import wrong_package
 from oncekit.local.clock import Clock, VirtualClock
-from oncekit.local.deploy import FUNCTION, Application, Stack, deploy
+from oncekit.local.deploy import FUNCTION, deploy
 from oncekit.local.engine.api import StepFunctions
 from oncekit.local.engine.live import StateMachine
 from oncekit.local.engine.repeats import Again, Repeats
@@ -37,6 +37,7 @@ from oncekit.local.permissions import Denial, Permissions
 from oncekit.local.quick_start import import_models, without_collections
 from oncekit.local.resources import Deployed
 from oncekit.local.server import Server
+from oncekit.local.stack import Application, Stack
 from oncekit.local.stack_answers import answering
 from oncekit.local.template import Template, load
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from oncekit.local.clock import VirtualClock
 from oncekit.local.cloud import Cloud, LocalCloudError
-from oncekit.local.deploy import NOTHING, Application
 from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
@@ -25,6 +24,7 @@ from oncekit.local.lanes import FULL, MACHINES, Lane
 from oncekit.local.moto_resources import items_of, items_with
 from oncekit.local.objects import keys_below
 from oncekit.local.resources import STACK
+from oncekit.local.stack import NOTHING, Application
 from oncekit.operation_functions import LIVE, OperationFunctions
 from oncekit.own_stack import own_stack
 

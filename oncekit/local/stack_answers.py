@@ -8,8 +8,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from oncekit.local.client_errors import client_error
-from oncekit.local.deploy import Application
 from oncekit.local.own_services import Answer, Proceed, Request, Service
+from oncekit.local.stack import Application
 
 
 def answering(root: Callable[[], Application]) -> Service:

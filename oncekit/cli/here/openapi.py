@@ -16,7 +16,7 @@ from oncekit.own_stack import own_stack
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:
-    from oncekit.local.deploy import Application, Stack
+    from oncekit.local.stack import Application, Stack
 
 Document = dict[str, Any]
 API = "AWS::ApiGateway::RestApi"
@@ -33,7 +33,8 @@ def as_yaml(found: Document) -> str:
 
 def document(template: Path) -> Document:
     """The document of the API, with all that parameters can add to it. Raises Problem where there is no API."""
-    from oncekit.local.deploy import NOTHING, planned
+    from oncekit.local.deploy import planned
+    from oncekit.local.stack import NOTHING
 
     plan = planned(template)
     once = own_stack(plan.root) or NOTHING
