@@ -17,6 +17,7 @@ from tickets import end_by_ticket
 
 from oncekit.local import LocalCloud
 from oncekit.local.client_errors import client_error
+from oncekit.local.items import plain_item
 from oncekit.local.own_services import Answer, Proceed, Request, Service
 
 Invoke = Callable[..., Any]
@@ -91,7 +92,8 @@ def test_what_a_function_leaves_is_finished_in_the_full_lane(
     else:
         assert (told[0]["disposition"], told[0]["http"]["statusCode"]) == ("IN_PROGRESS", 202)
     recover()
-    assert (record(cloud)["status"], record(cloud)["attempts"], sold(cloud)) == ("COMPLETED", 2, 1)
+    there = record(cloud)
+    assert (there["status"], there["attempts"], there["fence"], sold(cloud)) == ("COMPLETED", 2, 2, 1)
     assert invoke(ask("k", act, {}))[0]["disposition"] == "REPLAYED"
 
 
@@ -138,6 +140,36 @@ def test_large_requests_and_answers_are_kept_in_the_bucket(cloud: LocalCloud, in
     assert (told["disposition"], len(told["result"]["text"])) == ("REPLAYED", 9000)
     [own] = invoke(ask("other", {"size": 9000}))
     assert (own["disposition"], len(own["result"]["text"])) == ("EXECUTED", 9000)
+
+
+def test_the_largest_request_outside_ascii_is_recovered(cloud: LocalCloud, invoke: Invoke, recover: Recover) -> None:
+    """An execution takes no more bytes than it has, and its letters' escapes would be more."""
+    big = ask("k", {"raise": "Weather"}, {})
+    big["payload"]["text"] = "ü" * 44_000
+    invoke(big)
+    recover()
+    assert invoke(big)[0]["disposition"] == "REPLAYED"
+
+
+@pytest.mark.parametrize("text", ["ü", "ü" * 5000], ids=["small", "large"])
+def test_a_request_is_kept_as_a_machine_keeps_it(cloud: LocalCloud, invoke: Invoke, text: str) -> None:
+    asked = ask("k", {"pending": 60})
+    asked["payload"] |= {"text": text, "half": 0.5}
+    invoke(asked)
+    cloud.run({"operation": "direct", "idempotencyKey": "m", "payload": asked["payload"]})
+    texts = {kept(cloud, key).replace(f'"idempotencyKey":"{key}"', "") for key in "km"}
+    assert len(texts) == 1, texts
+
+
+def kept(cloud: LocalCloud, key: str) -> str:
+    """The request in the record, or in the object that this names."""
+    table, id = cloud.resources["IdempotencyTable"], {"id": {"S": f"default#direct#{key}"}}
+    there = plain_item(cloud.client("dynamodb").get_item(TableName=table, Key=id)["Item"])
+    if "request" in there:
+        return str(there["request"])
+    ref = there["requestRef"]
+    text: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+    return text.decode()
 
 
 def test_work_elsewhere_is_ended_by_its_ticket(cloud: LocalCloud, invoke: Invoke) -> None:
