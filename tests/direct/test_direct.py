@@ -97,6 +97,13 @@ def test_what_a_function_leaves_is_finished_in_the_full_lane(
     assert invoke(ask("k", act, {}))[0]["disposition"] == "REPLAYED"
 
 
+def test_a_lease_is_over_a_minute_after_its_function(cloud: LocalCloud, invoke: Invoke) -> None:
+    """Its clock, and that of whoever looks at the lease, may differ by so much."""
+    invoke(ask("k", {"die": "before"}))
+    left = record(cloud)["leaseExpiresAt"] - cloud.clock.now()
+    assert left == pytest.approx(int(cloud.parameters["BusinessTimeoutSeconds"]) + 60, abs=3)
+
+
 def test_a_failure_for_good_is_every_duplicates_answer(cloud: LocalCloud, invoke: Invoke) -> None:
     asked = ask("k", {"raise": "PermanentError", "message": "no money"})
     for told, disposition in zip(invoke(asked, asked), ("EXECUTED", "REPLAYED"), strict=True):
