@@ -5,7 +5,9 @@ lanes.py           the lanes; http_request.py has the request in an execution th
 picked_request.py  the request in what a rule or a pipe of an application passes on
 cloud.py           a cloud for any template: deploys it, runs it, and can be reset
 kept_files.py      a cache on disk for what takes long to make
-template.py        template.yaml with its parameters, translated from SAM to CloudFormation
+template.py        template.yaml with its parameters; sam.py translates it to CloudFormation
+elsewhere.py       values that a template takes from elsewhere: once/values.yaml
+built.py           what `sam build` has made
 intrinsics.py      Ref, GetAtt, Sub, If...
 definition.py      a state machine's definition with its substitutions
 deploy.py          makes the resources, and adds what moto drops; moto_resources.py those that are moto's
@@ -17,7 +19,7 @@ account.py         the account and region of the local cloud; names of functions
 resources.py       by type of resource, its names and who makes it; stack_answers.py what CloudFormation says of it
 quotas.py          AWS quotas that several modules use
 access_keys.py     the access keys of one run; every call needs one
-own_services.py    services that are answered before moto sees the request
+own_services.py    services that are answered before moto sees the request; parameter_answers.py is Parameter Store
 request_rules.py   the rules for which HTTP requests are accepted on this machine, in front of a WSGI application
 rest_requests.py   what a request of a REST protocol asks for
 clock.py           real and virtual time
