@@ -119,6 +119,18 @@ def _about_an_invocation(details: Mapping[str, Any]) -> str:
     return str(details.get("cause") or "")
 
 
+def lines_of(id: str) -> str:
+    """The pattern for the lines of the library about an id, and perhaps some more, which are left to a comparison."""
+    # What a pattern might read in another way is left to it, too: the part before it is asked for.
+    plain = re.split(r'["\\*%]|[^ -~]', id)[0]
+    return f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}'
+
+
+def lines_with(request: str) -> str:
+    """The pattern for the lines that name a request."""
+    return f'"{request}"'
+
+
 class _Log:
     """A log group, since a time in epoch ms."""
 
@@ -128,16 +140,14 @@ class _Log:
 
     def told_by_the_library(self, id: str) -> dict[str, int | None]:
         """The number of each attempt, by its request id."""
-        # What a pattern might read in another way is left to the comparison: the part before it is asked for.
-        plain = re.split(r'["\\*%]|[^ -~]', id)[0]
-        searched = self._search(filterPattern=f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}')
+        searched = self._search(filterPattern=lines_of(id))
         lines = (_members(event["message"]) for event in searched)
         named = (each for each in lines if each.get("id") == id and "function_request_id" in each)
         return {str(each["function_request_id"]): each.get("attempt") for each in named}
 
     def naming(self, request: str) -> list[Event]:
         """The lines that name a request."""
-        return [each for each in self._search(filterPattern=f'"{request}"') if request in each["message"]]
+        return [each for each in self._search(filterPattern=lines_with(request)) if request in each["message"]]
 
     def attempt(self, number: int | None, request: str, named: list[Event], id: str) -> dict[str, Any]:
         """The invocation that a request made: what its stream has between the lines that name it."""
