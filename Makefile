@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Those that Once promises besides that of .venv.
 PYTHONS = $(filter-out $(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")'),3.11 3.12 3.13 3.14)
 
-.PHONY: help setup development wheel demo demos test test-moto e2e proof soak lint audit secrets sam site reference pictures bench clean requirements tools browser
+.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak lint audit secrets sam site reference pictures bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,19 @@ test-moto: development .venv-moto/installed ## Run the tests of the local cloud 
 
 e2e: development ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes allows a prod stack
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
+
+WHERE = $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION))
+
+before-deploy: development $(if $(BUCKET),sam) ## Ask AWS what it says of the template, and make nothing: [STACK=name] [PROFILE=name] [REGION=name]; BUCKET=yours, for code, also asks for a change set; PARAMETERS="Name=value"
+	@rm -f build/packaged.yaml
+ifneq ($(BUCKET),)
+	@.venv-sam/bin/sam build
+	@.venv-sam/bin/sam package --template-file .aws-sam/build/template.yaml --s3-bucket $(BUCKET) --s3-prefix before-deploy $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) --output-template-file build/packaged.yaml >/dev/null
+endif
+	@$(BIN)/python -m oncekit.evidence before $(WHERE) $(if $(BUCKET),--packaged build/packaged.yaml) $(foreach each,$(PARAMETERS),--parameter $(each))
+
+evidence: development ## Ask AWS what docs/verify-on-aws.md believes, of a deployed stack, and measure its lanes: STACK=name [PROFILE=name] [REGION=name] [QUICK=yes] [PROD=yes]; DIRECT=function EVENT=file measures the direct lane, too
+	@$(BIN)/python -m oncekit.evidence after $(WHERE) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod) $(if $(DIRECT),--direct $(DIRECT) --event $(EVENT))
 
 proof: development tools ## Inject faults everywhere, and check every promise after each (SEED=n repeats a schedule; PARTS="matrix model" runs only these parts; MUTANTS=n, CASES=n and SCHEDULES=n say how many)
 	@$(BIN)/python -m oncekit.proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(if $(SCHEDULES),--schedules $(SCHEDULES)) $(foreach part,$(PARTS),--only $(part))

@@ -90,7 +90,10 @@ def stack_for_scenarios(name: str, profile: str | None, region: str | None, allo
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes longest comes last; on AWS nothing but scenarios runs."""
+    """What takes longest comes last; on AWS nothing but scenarios runs. A report has the row that a test settles."""
+    for item in items:
+        rows = [mark.kwargs.get("unconfirmed") for mark in item.iter_markers("aws")]
+        item.user_properties += [("row", row) for row in rows if row]
     if runs_on_aws(config):
         others = [item for item in items if FOLDER not in item.path.parents]
         config.hook.pytest_deselected(items=others)

@@ -111,6 +111,7 @@ INWARD = (
     "oncekit.cli",
     "oncekit.bench",
     "oncekit.proof",
+    "oncekit.evidence",
 )
 """The rooms of which each may import only those before it."""
 
