@@ -160,7 +160,7 @@ class Seen:
     at: int
     """By the clock of DynamoDB, which is nearer to the state machine's than that of any worker; epoch seconds.
 
-    AWS's guide shows the header in its example of an answer; for a refused write it is unconfirmed (V114).
+    Of a server with a clock, every answer has the header, refusals included (RFC 9110, section 6.6.1).
     """
 
     @classmethod

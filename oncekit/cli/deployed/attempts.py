@@ -2,10 +2,11 @@
 
 An attempt is found by the request id of its invocation, and by nothing else. The library writes it next to the id at
 the end of each attempt, and Powertools' `Logger` in each line. Of an attempt that crashed it is in the error; of a
-function that does not use the library it is in Lambda's answer (V85): both are in the history of an execution in the
-full lane. The last error is in the record, too, and what the record had of it before is in the history of who read it.
-An owner in the direct lane has it in its name, and the history of the execution that takes the lock over has that. An
-environment has one invocation at a time, so what its stream has between the first line and the last one that name a
+function that does not use the library it is in Lambda's answer ("the request ID, which identifies the request that
+triggered the function invocation", says the reference of the runtime API): both are in the history of an execution in
+the full lane. The last error is in the record, too, and what the record had of it before is in the history of who read
+it. An owner in the direct lane has it in its name, and the history of the execution that takes the lock over has that.
+An environment has one invocation at a time, so what its stream has between the first line and the last one that name a
 request is of that attempt, but for what names another id: in the direct lane an invocation may have many.
 What left no request id anywhere is not guessed at: a command shows everything that was logged at that time.
 """

@@ -4,7 +4,8 @@ Developer Guide, *How Lambda handles errors and retries with asynchronous invoca
 run it two more times, with a one-minute wait between the first two attempts, and two minutes between the second and
 third attempts"; for throttling "Lambda returns the event to the queue and attempts to run the function again for up to
 6 hours by default", from one second to "a maximum of 5 minutes". MaximumRetryAttempts and MaximumEventAgeInSeconds of
-an EventInvokeConfig say how often and how long. All attempts have one request id (unconfirmed, V111).
+an EventInvokeConfig say how often and how long. All attempts have one request id: AWS's Knowledge Center (*Lambda
+function duplicate invocations*) tells attempts of Lambda by that.
 
 What fails in the end goes to the function's dead-letter queue, as it came, with RequestID, ErrorCode and ErrorMessage,
 and its record to the destination OnFailure; that of what succeeds to OnSuccess. Destinations are queues, topics,

@@ -53,7 +53,7 @@ def answered(api: RestApi, sent: Sent, integrations: Integrations, context: Cont
     integration = sent.method.integration
     if "requestTemplates" not in integration:
         raise NotRunHere(f"an integration of the type {integration.get('type')}")
-    # That parameters of the media type do not count is unconfirmed (V65).
+    # "Only the MIME type is used from the Accept and Content-Type headers when selecting a mapping template."
     template = integration["requestTemplates"].get(sent.content_type)
     passes = integration.get("passthroughBehavior", "when_no_match").lower() == "when_no_match"
     if template is None and not passes:

@@ -134,7 +134,7 @@ def _content(environ: WSGIEnvironment) -> bytes:
 
 
 def _headers(environ: WSGIEnvironment) -> list[tuple[str, str]]:
-    """By the names that they were sent with (V63). In HTTP/2, which is not spoken here, those are in lower case.
+    """By the names that they were sent with (V64). In HTTP/2, which is not spoken here, those are in lower case.
 
     White space around a value is not part of it (RFC 9110, section 5.5).
     """

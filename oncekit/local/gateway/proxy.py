@@ -1,7 +1,7 @@
 """A function behind a path of an API of one's own: it gets the request as it was sent, and answers it (AWS_PROXY).
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html: format 1.0, that of
-REST APIs. Names of headers are as they were sent (V63).
+REST APIs. Names of headers are as they were sent (V64).
 """
 
 from __future__ import annotations
