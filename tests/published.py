@@ -144,7 +144,8 @@ class Day:
     def ends(self, minute: int, machine: str, status: str, error: str | None = None, times: int = 1) -> None:
         """Executions end otherwise than with success: AWS counts them, and the log of their machine has a line each.
 
-        That an Express execution timed out is in its log; whether it has the metric, too, is in no document (V61).
+        An Express execution that timed out has a line in its log (Developer Guide, Debugging express workflows).
+        ExecutionsTimedOut is "the number of executions that time out for any reason" (the page at EMITTED), also there.
         """
         made = self.of(machine)
         type_of_event, metric = ENDS[status]

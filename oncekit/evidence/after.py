@@ -15,6 +15,7 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.evidence.finding import NotLooked, Question, Seen
 from oncekit.local.lanes import FULL
 
+LIST_REFUSED = "arn:{}:states:::aws-sdk:s3:listObjectsV2"
 CHECK_OWNER = "arn:{}:states:::aws-sdk:sfn:describeExecution"
 INVOKE = "arn:{}:states:::lambda:invoke"
 
@@ -29,6 +30,7 @@ class After:
         yield Question("V10", "`Nothing wrong`", self._doctor, is_answered_here=True)
         yield Question("V25", "Sfn.ExecutionDoesNotExistException", self._nobody)
         yield Question("V88", "SUCCEEDED, without Input", self._metadata)
+        yield Question("V90", "SUCCEEDED, with KeyCount, IsTruncated, NextContinuationToken", self._page)
         yield Question("V38", "Lambda.AWSLambdaException", self._not_allowed)
 
     def _doctor(self) -> Seen:
@@ -39,9 +41,9 @@ class After:
         wrong = [line for line in lines if line.startswith("✗")]
         return Seen("; ".join([lines[-1], *wrong]), done.returncode == 0)
 
-    def _tested(self, resource: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What TestState answers of one call with the role of the full lane."""
-        partition, role = self.stack.outputs["StateMachineArn"].split(":")[1], self.stack.ref("OperationRole")
+    def _tested(self, resource: str, arguments: Mapping[str, Any], of: str = "OperationRole") -> Mapping[str, Any]:
+        """What TestState answers of one call with the role of a machine, by default of the full lane."""
+        partition, role = self.stack.outputs["StateMachineArn"].split(":")[1], self.stack.ref(of)
         account = self.stack.outputs["StateMachineArn"].split(":")[4]
         state = {
             "QueryLanguage": "JSONata",
@@ -74,6 +76,15 @@ class After:
         told = json.loads(answer.get("output") or "{}")
         names = f"{answer['status']} {answer.get('error', '')} {', '.join(sorted(told))}"
         return Seen(names, answer["status"] == "SUCCEEDED" and "Status" in told and "Input" not in told)
+
+    def _page(self) -> Seen:
+        asked = {"Bucket": self.stack.bucket, "Prefix": "rejected/2", "MaxKeys": 1}
+        answer = self._tested(LIST_REFUSED, asked, "RecoveryRole")
+        told = json.loads(answer.get("output") or "{}")
+        if answer["status"] == "SUCCEEDED" and told.get("IsTruncated") is False:
+            raise NotLooked("fewer than two requests were refused yet: run the scenarios first")
+        names = [each for each in ("KeyCount", "IsTruncated", "NextContinuationToken") if each in told]
+        return Seen(f"{answer['status']} {answer.get('error', '')}, with {', '.join(names)}", len(names) == 3)
 
     def _not_allowed(self) -> Seen:
         asked = {"FunctionName": f"evidence-{uuid.uuid4()}", "Payload": {}}

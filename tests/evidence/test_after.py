@@ -32,6 +32,7 @@ def aws() -> Aws:
 def stack(aws: Aws) -> Stack:
     outputs = {
         "StateMachineArn": MACHINE,
+        "ResponseBucketName": "bucket",
         "StateMachineAliasArn": f"{MACHINE}:live",
         "FastStateMachineArn": f"{MACHINE}Fast",
         "FastStateMachineAliasArn": f"{MACHINE}Fast:live",
@@ -41,7 +42,8 @@ def stack(aws: Aws) -> Stack:
 
 def asked(aws: Aws, stack: Stack, row: str, **said: Any) -> Finding:
     """Of one row, to which TestState answers so."""
-    role = {"LogicalResourceId": "OperationRole", "PhysicalResourceId": "once-Role", "ResourceType": "AWS::IAM::Role"}
+    of = "RecoveryRole" if row == "V90" else "OperationRole"
+    role = {"LogicalResourceId": of, "PhysicalResourceId": "once-Role", "ResourceType": "AWS::IAM::Role"}
     listed = {**role, "ResourceStatus": "CREATE_COMPLETE", "LastUpdatedTimestamp": 0}
     aws.says("cloudformation", "list_stack_resources", {"StackResourceSummaries": [listed]})
     aws.says("stepfunctions", "test_state", said)
@@ -88,6 +90,21 @@ def test_a_stack_that_ran_nothing_yet_is_not_looked_at(aws: Aws, stack: Stack) -
     aws.says("stepfunctions", "list_executions", executions())
     [question] = [each for each in After(stack, ()).questions() if each.row == "V88"]
     assert answer(question, is_local=False).verdict == NOBODY
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        ({"KeyCount": 1, "IsTruncated": True, "NextContinuationToken": "t"}, GREEN),
+        ({"KeyCount": 1, "IsTruncated": True}, RED),
+        ({"keyCount": 1}, RED),
+        ({"KeyCount": 0, "IsTruncated": False}, NOBODY),
+    ],
+)
+def test_a_page_of_refused_requests_has_what_the_sweep_counts_by(
+    aws: Aws, stack: Stack, told: dict[str, Any], verdict: str
+) -> None:
+    assert asked(aws, stack, "V90", status="SUCCEEDED", output=json.dumps(told)).verdict == verdict
 
 
 def test_a_call_that_the_role_does_not_allow_has_the_name_that_the_machines_know(aws: Aws, stack: Stack) -> None:

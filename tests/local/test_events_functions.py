@@ -49,7 +49,10 @@ def test_a_function_gets_the_events_of_its_rule(stand: Stand) -> None:
 @pytest.mark.aws(
     ASYNC, "If the function returns an error, by default Lambda attempts to run it two more times, with a one-minute"
 )
-@pytest.mark.aws(unconfirmed="V111")
+@pytest.mark.aws(
+    "Knowledge Center, Lambda function duplicate invocations",
+    "Duplicate invocations that return errors or timeout and that have the same request ID indicate that the Lambda",
+)
 def test_a_function_that_fails_is_tried_after_one_and_two_minutes_and_no_more(stand: Stand) -> None:
     letters = "DeadLetterQueue: { Type: SQS, TargetArn: !GetAtt Dead.Arn }"
     stand.deploy(queue("Dead") + function(stand, ORDERS, more=letters))

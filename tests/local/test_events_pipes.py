@@ -161,7 +161,7 @@ def test_input_that_is_not_json_ends_in_the_dead_letter_queue(stand: Stand, temp
     "EventBridge User Guide, Pipes SQS source",
     "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
 )
-@pytest.mark.aws(unconfirmed="V27")
+@pytest.mark.aws("SQS Developer Guide, Standard queues", "Standard queues support at-least-once message delivery")
 def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe('{"body": <$.body>}'))
     with stand.cloud.lose_events(lambda _: [0.0, 0.0]):

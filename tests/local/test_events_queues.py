@@ -44,7 +44,10 @@ def test_poison_message_reaches_the_dead_letter_queue_after_max_receive_count(st
     assert stand.messages("Requests") == []
 
 
-@pytest.mark.aws(unconfirmed="V34")
+@pytest.mark.aws(
+    "SQS Developer Guide, Visibility timeout",
+    "To terminate a message's visibility timeout after calling ReceiveMessage, call ChangeMessageVisibility with",
+)
 def test_message_that_is_given_back_is_visible_at_once(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")

@@ -126,7 +126,10 @@ def test_throttled_target_gets_the_event_later(stand: Stand) -> None:
     "EventBridge User Guide, Dead-letter queues",
     "you can configure a dead-letter queue (DLQ) and send all failed events to it for processing later",
 )
-@pytest.mark.aws(unconfirmed="V35")
+@pytest.mark.aws(
+    "EventBridge User Guide, Dead-letter queues",
+    "The following is a sample of the error codes a DLQ can return: NO_PERMISSIONS, NO_RESOURCE",
+)
 def test_event_whose_attempts_are_used_up_is_in_the_dead_letter_queue(stand: Stand) -> None:
     stand.deploy(worker() + queue("Dead") + rule(policy(2)))
     with stand.cloud.lose_events(throttled):

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.ours
     "Step Functions Developer Guide, Standard and Express workflows",
     "Express workflows, however, have at-least-once workflow execution and can run for up to five minutes",
 )
-@pytest.mark.aws(unconfirmed="V16")
 def test_asynchronous_express_execution_may_run_twice_under_one_arn(stand: Stand) -> None:
     stand.deploy(worker(type="EXPRESS") + worker("Other", type="EXPRESS"))
     with stand.cloud.repeating(runs_twice(machine="Worker")):

@@ -3,7 +3,7 @@
 @pytest.mark.aws(page, says)              a document and its page, and a sentence of it
 @pytest.mark.aws(model=..., says=...)     a sentence of the API's model, which is looked up in botocore
 @pytest.mark.aws(recorded=..., says=...)  a recorded answer, and what it holds
-@pytest.mark.aws(unconfirmed="V7")        the line of docs/verify-on-aws.md that settles it
+@pytest.mark.aws(unconfirmed="V74")       the row of docs/verify-on-aws.md that settles it
 @pytest.mark.ours                         not AWS's: what the local cloud decides for itself
 """
 
@@ -13,6 +13,7 @@ import functools
 import importlib.util
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,15 +23,22 @@ from typing import Any
 import pytest
 from botocore.loaders import Loader
 
+from oncekit.evidence.after import After
+from oncekit.evidence.before import Before
+from oncekit.evidence.rows import rows_of
+
 HERE = Path(__file__).parent
 FOLDERS = (HERE, HERE.parent / "asl")
-PAGE = HERE.parents[1] / "docs" / "verify-on-aws.md"
-MOST_LINES = 30
-"""Somebody goes through all of them after a first deployment."""
-DOCUMENTS = ("Guide, ", "specification")
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs" / "verify-on-aws.md"
+TEMPLATE = ROOT / "template.yaml"
+TESTS = sorted(path for folder in ("scenarios", "states") for path in (ROOT / "tests" / folder).glob("test_*.py"))
+TEXTS = {".py", ".md", ".yaml"}
+OWN_EXAMPLES = "tests/evidence/test_finding.py"
+DOCUMENTS = ("Guide, ", "specification", "Knowledge Center, ")
 FEWEST_WORDS = 5
-BELIEFS = range(22, 40)
-"""The numbers of the lines of the page that are there for a belief; the others are about the product."""
+NUMBER = re.compile(r"\bV[1-9][0-9]{0,2}\b")
+NAMING = ("oncekit", "shared", "functions", "statemachine", "tests", "docs", "api", "examples", "template.yaml")
 
 pytestmark = pytest.mark.ours
 
@@ -65,25 +73,11 @@ def beliefs() -> Iterator[tuple[str, pytest.Mark]]:
         yield from ((name, mark) for mark in marks if mark.name == "aws")
 
 
-def lines() -> dict[str, list[str]]:
-    """The cells of each line of the page, by each number of what it checks: `V62, V63` or `V1 to V9`."""
-    rows = [line.strip("|").split("|") for line in PAGE.read_text().splitlines() if re.match(r"\| V\d+", line)]
-    assert len(rows) <= MOST_LINES
-    return {number: [cell.strip() for cell in row[1:]] for row in rows for number in _numbers(row[0])}
-
-
-def _numbers(cell: str) -> list[str]:
-    first, to, last = cell.partition(" to ")
-    if to:
-        return [f"V{each}" for each in range(int(first.strip()[1:]), int(last.strip()[1:]) + 1)]
-    return [each.strip() for each in cell.split(",")]
-
-
 def problem_of(mark: pytest.Mark) -> str | None:
     """What is wrong with a source, None when it can be followed."""
     given = {**dict(zip(("page", "says"), mark.args, strict=False)), **mark.kwargs}
     if set(given) == {"unconfirmed"}:
-        return None if given["unconfirmed"] in lines() else f"no line {given['unconfirmed']}"
+        return None if given["unconfirmed"] in rows_of(PAGE) else f"no row {given['unconfirmed']}"
     if len(str(given.get("says", "")).split()) < FEWEST_WORDS:
         return "quotes too little"
     if set(given) == {"page", "says"}:
@@ -116,8 +110,30 @@ def test_every_source_can_be_followed() -> None:
     assert problems == {}
 
 
-def test_lines_that_are_there_for_a_belief_are_named_by_a_test() -> None:
-    """A line whose command is `make e2e` or a walk through the stack is about the product, not about a belief."""
-    named = {mark.kwargs["unconfirmed"] for _, mark in beliefs() if "unconfirmed" in mark.kwargs}
-    about_beliefs = {number for number in lines() if int(number[1:]) in BELIEFS}
-    assert about_beliefs - named == set()
+def test_a_row_is_one_fact_with_a_command_and_what_to_expect() -> None:
+    rows = rows_of(PAGE)
+    assert [number for number in rows if not NUMBER.fullmatch(number)] == []
+    assert [row.number for row in rows.values() if "" in (row.fact, row.why, row.how, row.expected)] == []
+    assert "<br>" not in PAGE.read_text()
+
+
+def test_whoever_names_a_row_finds_it() -> None:
+    command = ["git", "ls-files", "-z", *NAMING]
+    listed = (
+        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip("\0").split("\0")
+    )
+    told = {
+        path: (ROOT / path).read_bytes().decode(errors="ignore")
+        for path in listed
+        if Path(path).suffix in TEXTS and path != OWN_EXAMPLES
+    }
+    named = {(path, number) for path, text in told.items() for number in NUMBER.findall(text)}
+    assert named - {(path, number) for path, number in named if number in rows_of(PAGE)} == set()
+
+
+def test_what_a_command_settles_is_asked_by_it() -> None:
+    """By a question, or by a test that has the row's number."""
+    rows = rows_of(PAGE).values()
+    asked = {each.row for each in [*Before(None, TEMPLATE, {}, "once").questions(), *After(None, ()).questions()]}
+    asked |= {number for path in TESTS for number in re.findall(r'unconfirmed="(V\d+)"', path.read_text())}
+    assert {row.number for row in rows if row.how.startswith(("`make before-deploy", "`make evidence"))} <= asked

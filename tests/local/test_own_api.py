@@ -100,7 +100,7 @@ def test_the_context_of_a_request_has_the_members_of_awss_example(api: Send) -> 
     assert context["identity"].keys() >= {"accessKey", "accountId", "caller", "cognitoIdentityId", "user", "userArn"}
 
 
-@pytest.mark.aws(unconfirmed="V63")
+@pytest.mark.aws(unconfirmed="V64")
 @pytest.mark.usefixtures("api")
 def test_the_function_gets_each_header_by_the_name_that_it_was_sent_with(cloud: LocalCloud) -> None:
     connection = http.client.HTTPConnection(cloud.http_url.removeprefix("http://"), timeout=30)

@@ -185,7 +185,10 @@ def waiting(cloud: LocalCloud, queue: str) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.aws(unconfirmed="V35")
+@pytest.mark.aws(
+    "EventBridge User Guide, Dead-letter queues",
+    "for errors that result from missing permissions to a target, or a target resource that no longer exists",
+)
 def test_event_whose_rule_may_not_start_the_machine_is_a_dead_letter(cloud: LocalCloud) -> None:
     with without(cloud, "RequestRuleRole", "states:StartExecution"):
         every_path.requested_by_an_event(cloud)

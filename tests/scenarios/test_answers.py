@@ -7,7 +7,7 @@ import json
 import pytest
 from scenarios.scene import Scene
 
-pytestmark = pytest.mark.longest(60)
+pytestmark = [pytest.mark.longest(60), pytest.mark.aws(unconfirmed="V1")]
 DAY = 86_400
 FIRST_DELIVERY = 100
 """Pieces of an article that place-order finds on the shelf."""

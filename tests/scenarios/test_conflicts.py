@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scenarios.scene import Scene
 
-pytestmark = [pytest.mark.longest(60), pytest.mark.lanes("full", "fast", "mixed")]
+pytestmark = [pytest.mark.longest(60), pytest.mark.lanes("full", "fast", "mixed"), pytest.mark.aws(unconfirmed="V1")]
 AT_WORK = {"awaits": "go", "then": {"returns": "mine"}}
 
 

@@ -7,7 +7,7 @@ from scenarios.scene import Scene, without_policies
 
 RECOVERY_SECONDS = 300
 """The sweep after the lease, by the default parameters, is not later than this."""
-pytestmark = [pytest.mark.longest(RECOVERY_SECONDS), pytest.mark.lanes("full")]
+pytestmark = [pytest.mark.longest(RECOVERY_SECONDS), pytest.mark.lanes("full"), pytest.mark.aws(unconfirmed="V1")]
 """Nobody can stop an Express execution: the proof has the deaths of the fast lane."""
 
 

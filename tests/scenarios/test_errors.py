@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scenarios.scene import Scene, without_policies
 
-pytestmark = pytest.mark.longest(60)
+pytestmark = [pytest.mark.longest(60), pytest.mark.aws(unconfirmed="V4")]
 CRASHED = ("Runtime.ExitError", "Lambda.Unknown")
 """What Lambda says, and what Step Functions' manual says that it makes of what Lambda cannot explain."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scenarios.scene import Request, Scene, id_of
 
-pytestmark = pytest.mark.longest(90)
+pytestmark = [pytest.mark.longest(90), pytest.mark.aws(unconfirmed="V1")]
 
 
 def quarantined(scene: Scene, *then: dict[str, object]) -> Request:

@@ -146,7 +146,7 @@ def test_the_largest_request_is_read_within_a_second(state: Callable[..., State]
     assert {each("ReceiveRequest").chooses({}, request).to for each in (state, fast)} == {"AcquireLock", "ReadRecord"}
 
 
-@pytest.mark.aws(unconfirmed="V101")
+@pytest.mark.aws(unconfirmed="V31")
 @pytest.mark.parametrize(
     ("pattern", "text", "matches"),
     [

@@ -197,7 +197,6 @@ def test_lambdas_own_errors_count_only_if_the_function_did_not_raise_them(raised
     assert leads(state, throttled, raised=raised, function="") == "RecordQuarantine"
 
 
-@pytest.mark.aws(unconfirmed="V96")
 @pytest.mark.parametrize("machine", ["operation", "fast", "recovery"])
 def test_what_states_all_may_not_match_is_named_together(machine: str, rendered: dict[str, dict[str, Any]]) -> None:
     """AWS's pages and recorded answers differ on both: where one is caught, or not tried again, the other is, too."""

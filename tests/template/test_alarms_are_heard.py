@@ -24,8 +24,6 @@ from oncekit.local.faults import before
 from oncekit.local.lanes import FAST, FULL, Lane
 from oncekit.local.template import parse
 
-pytestmark = pytest.mark.aws(unconfirmed="V19")
-
 TOPIC, KEY = "AlarmTopic", "arn:aws:kms:us-east-1:123456789012:key/some"
 MACHINES: Mapping[Lane, str] = {FULL: "OperationStateMachine", FAST: "FastStateMachine"}
 
