@@ -13,6 +13,7 @@ import datetime
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,10 @@ def _write(kept: Kept, parts: Iterable[Part], region: str) -> int:
         "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
         "commit": commit.stdout.strip(),
     }
-    is_red = False
+    is_red, rows = False, rows_of(PAGE)
     for part in parts:
         if isinstance(part, Finding):
+            part = replace(part, expected=rows[part.row].expected) if part.row in rows else part
             kept.add([part], [], **about)
             print(f"{SIGNS[part.verdict]} {part.row}  {part.seen}", flush=True)
             is_red = is_red or part.verdict == RED
@@ -74,7 +76,7 @@ def _write(kept: Kept, parts: Iterable[Part], region: str) -> int:
             kept.add([], [{**part, **about}], **about)
             print(f"  {part['lane']}, {part['start']}: p50 {part['p50']} ms, p99 {part['p99']} ms", flush=True)
     beside = kept.path.with_suffix(".md")
-    beside.write_text(page(kept.read(), rows_of(PAGE)), encoding="utf-8")
+    beside.write_text(page(kept.read(), rows), encoding="utf-8")
     print(f"{kept.path} {beside}")
     return 1 if is_red else 0
 

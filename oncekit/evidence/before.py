@@ -69,12 +69,12 @@ class Before:
         for logical_id, resource in self._planned.items():
             if resource.type == MACHINE:
                 yield self._definition(logical_id, resource, definitions[machine_name(logical_id)])
-        yield Question("policies", "no finding that is an error or about security", self._policies)
-        yield Question("log filters", "each counts its own events, and no line that is no JSON", self._filters)
-        yield Question("V51", "the lines of that id or request, and no others", self._lines)
-        yield Question("change set", "CREATE_COMPLETE", self._change_set)
-        yield Question("V79", f"an ARN ending in :function:{ALIAS}", self._named_functions)
-        yield Question("V99", "a change set, in a Region without EventBridge Pipes", self._without_pipes)
+        yield Question("policies", self._policies, "no finding that is an error or about security")
+        yield Question("log filters", self._filters, "each counts its own events, and no line that is no JSON")
+        yield Question("V51", self._lines)
+        yield Question("change set", self._change_set, "CREATE_COMPLETE")
+        yield Question("V79", self._named_functions)
+        yield Question("V99", self._without_pipes)
 
     @property
     def _operations(self) -> str:
@@ -96,7 +96,7 @@ class Before:
             told = [f"{each['severity']} {each['code']}: {each['message']}" for each in answer["diagnostics"]]
             return Seen("; ".join([answer["result"], *told]), answer["result"] == "OK")
 
-        return Question(f"definition {logical_id}", "OK", look)
+        return Question(f"definition {logical_id}", look, "OK")
 
     def _policies(self) -> Seen:
         pages = self.session.client("accessanalyzer").get_paginator("validate_policy")

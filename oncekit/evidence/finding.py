@@ -48,8 +48,9 @@ class Question:
     """`look` asks. May raise NotLooked, and what boto3 raises."""
 
     row: str
-    expected: str
     look: Callable[[], Seen]
+    expected: str = ""
+    """Of what no row is about; else the row says it."""
     is_answered_here: bool = False
     """Whether `once up` has the API for it."""
 

@@ -184,6 +184,7 @@ def test_once_up_answers_what_it_can_and_the_rest_is_not_green(
     assert {row for row, each in found.items() if each["verdict"] == GREEN} == {"V10"}
     assert {each["verdict"] for row, each in found.items() if row != "V10"} == {NOT_HERE}
     assert {each["region"] for each in found.values()} == {"once up"}
+    assert all(each["expected"] for each in found.values())
     lanes = {(each["lane"], each["start"], each["count"]) for each in json.loads(told)["latency"]}
     assert lanes == {(lane, start, 2) for lane in ("full", "fast") for start in ("cold", "warm")}
     assert "123456789012" not in told + (tmp_path / "once-once-up.md").read_text()

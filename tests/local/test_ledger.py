@@ -131,6 +131,11 @@ def test_whoever_names_a_row_finds_it() -> None:
     assert named - {(path, number) for path, number in named if number in rows_of(PAGE)} == set()
 
 
+def test_a_state_whose_answer_is_a_mock_settles_no_row() -> None:
+    others = [path for path in TESTS if path.parent.name == "states" and path.name != "test_beliefs.py"]
+    assert [path.name for path in others if "unconfirmed=" in path.read_text()] == []
+
+
 def test_what_a_command_settles_is_asked_by_it() -> None:
     """By a question, or by a test that has the row's number."""
     rows = rows_of(PAGE).values()

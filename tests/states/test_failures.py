@@ -29,13 +29,11 @@ def test_a_result_that_cannot_be_kept_was_run_for(error: str, state: States) -> 
     assert known["failure"]["message"] == message + "x" * 400
 
 
-@pytest.mark.aws(unconfirmed="V88")
 def test_a_machine_can_be_created_where_a_young_field_of_a_call_is_not_known(state: States) -> None:
-    """CreateStateMachine checks the fields of SDK integrations in an object, not what an expression makes."""
+    """CreateStateMachine checks the fields of SDK integrations in an object, not what an expression makes (V88)."""
     assert isinstance(state("CheckOwner").raw["Arguments"], str)
 
 
-@pytest.mark.aws(unconfirmed="V25")
 @pytest.mark.parametrize("end", ["", "Exception"])
 @pytest.mark.parametrize("prefix", ["StepFunctions", "Sfn"])
 @pytest.mark.parametrize(
