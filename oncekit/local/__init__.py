@@ -7,7 +7,7 @@ cloud.py           a cloud for any template: deploys it, runs it, and can be res
 kept_files.py      a cache on disk for what takes long to make
 template.py        template.yaml with its parameters; sam.py translates it to CloudFormation
 elsewhere.py       values that a template takes from elsewhere: once/values.yaml
-built.py           what `sam build` has made
+built.py           what `sam build` has made; archive.py unpacks code that is in an archive
 intrinsics.py      Ref, GetAtt, Sub, If...
 definition.py      a state machine's definition with its substitutions
 deploy.py          makes the resources, and adds what moto drops; moto_resources.py those that are moto's

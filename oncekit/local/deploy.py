@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -35,6 +34,7 @@ from botocore.exceptions import ClientError
 from oncekit.asl.definition import InvalidDefinition, check
 from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
+from oncekit.local.archive import unpack
 from oncekit.local.built import Built, Source
 from oncekit.local.definition import DefinitionError, render_definition, rendered, rendered_text
 from oncekit.local.elsewhere import REFERENCE, Elsewhere, Missing
@@ -595,10 +595,7 @@ class _Deployment:
         """The folder of code that is in an archive."""
         folder = self._folder_for(archive.read_bytes())
         if not self.dry and not folder.is_dir():
-            try:
-                zipfile.ZipFile(archive).extractall(folder)
-            except zipfile.BadZipFile as error:
-                raise TemplateError(f"its CodeUri is no archive: {archive}: {error}") from error
+            unpack(archive, folder)
         return folder
 
     def _folder_for(self, code: bytes) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,10 @@ import pytest
 from event_stand import HEAD, Stand, deployed
 
 from oncekit.local import LocalCloud
+from oncekit.local.deploy import deploy
 from oncekit.local.events.exchange import left_out
 from oncekit.local.gateway.http_api import http_apis
+from oncekit.local.template import load
 
 pytestmark = pytest.mark.ours
 
@@ -179,3 +183,61 @@ def test_a_function_may_have_its_code_in_an_archive_or_in_one_file(stand: Stand)
     functions = (f"  {name}: {{ Type: AWS::Serverless::Function, Properties: {p} }}\n" for name, p in resources.items())
     stand.deploy("".join(functions))
     assert answer(stand, "Zipped") == answer(stand, "Filed") == {"got": {}}
+
+
+def zipped(file: Path, entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytearray:
+    """An archive, and its bytes."""
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return bytearray(file.read_bytes())
+
+
+def changed(data: bytearray, before: bytes, after: bytes) -> bytes:
+    assert before in data
+    return bytes(data.replace(before, after))
+
+
+def encrypted(data: bytearray) -> bytes:
+    """Each entry says so: the first bit of its flags."""
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(mark) + flags] |= 1
+    return bytes(data)
+
+
+APP = {"app.py": ECHO.encode()}
+DAMAGED: dict[str, tuple[Callable[[Path], bytes], str]] = {
+    "no archive": (lambda _: b"PK", "File is not a zip file"),
+    "a wrong checksum": (
+        lambda file: changed(zipped(file, {**APP, "b.py": b"x=1"}, zipfile.ZIP_STORED), b"x=1", b"x=2"),
+        "Bad CRC-32 for file 'b.py'",
+    ),
+    "a file that is a folder, too": (
+        lambda file: bytes(zipped(file, {**APP, "link": b"", "link/x.txt": b""})),
+        "[Errno 20] Not a directory: 'link/x.txt'",
+    ),
+    "a password": (lambda file: encrypted(zipped(file, APP)), "is encrypted"),
+    "a method that is not here": (
+        lambda file: zipped(file, APP).replace(b"\x00\x00\x08\x00", b"\x00\x00\x63\x00"),
+        "That compression method is not supported",
+    ),
+    "no deflated data": (
+        lambda file: changed(zipped(file, APP), zlib.compress(APP["app.py"], wbits=-15)[:9], b"\xff" * 9),
+        "Error -3",
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "why"), DAMAGED.values(), ids=DAMAGED)
+def test_an_archive_that_cannot_be_unpacked_is_in_name_only_at_each_start(
+    stand: Stand, made: Callable[[Path], bytes], why: str
+) -> None:
+    (stand.folder / "app.zip").write_bytes(made(stand.folder / "app.zip"))
+    template = stand.folder / "template.yaml"
+    properties = "{ Runtime: python3.13, Handler: app.handler, CodeUri: app.zip }"
+    template.write_text(f"{HEAD}  Echo: {{ Type: AWS::Serverless::Function, Properties: {properties} }}\n")
+    for _ in range(2):
+        unread = deploy(load(template), lambda *_: None, "").unread
+        assert f"its CodeUri, {stand.folder / 'app.zip'}, cannot be unpacked: " in unread["Echo"]
+        assert why in unread["Echo"]
+    assert not list((stand.folder / "build/local/code").glob("*"))
