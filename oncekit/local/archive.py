@@ -9,6 +9,8 @@ from pathlib import Path
 
 from oncekit.local.intrinsics import TemplateError
 
+SUFFIX = ".zip"
+
 
 def unpack(archive: Path, folder: Path) -> None:
     """Make a folder of all that is in an archive, or none. Raises TemplateError with the reason."""
@@ -29,7 +31,11 @@ def unpack(archive: Path, folder: Path) -> None:
 
 def _extract(archive: Path, folder: Path) -> None:
     with zipfile.ZipFile(archive) as opened:
-        opened.extractall(folder)
+        for entry in opened.infolist():
+            made = opened.extract(entry, folder)
+            mode = entry.external_attr >> 16 & 0o777
+            if mode and not entry.is_dir():  # an archive that was made on Windows has none
+                Path(made).chmod(mode)
 
 
 def _rename(made: Path, folder: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oncekit.local.archive import SUFFIX as ARCHIVE
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.lambda_runtime.languages import NODE, NODE_FILES, PROVIDED, PYTHON, language
 from oncekit.local.template import parse
@@ -91,6 +92,7 @@ class Source:
 
     logical_id: str
     folder: Path
+    """What its CodeUri names: that may be an archive."""
     runtime: str
     handler: str
     method: str
@@ -127,6 +129,8 @@ class Source:
 
     def wants_a_build(self) -> bool:
         """Whether what is built is more than the source. Packages of Python are those of this machine."""
+        if self.folder.suffix == ARCHIVE:  # `sam build` leaves it as it is
+            return False
         if language(self.runtime) == PYTHON:
             return self.method == "makefile"
         return bool(self.method) or self._needs_a_build() or (language(self.runtime) == NODE and self._lacks_packages())

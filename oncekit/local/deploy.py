@@ -34,6 +34,7 @@ from botocore.exceptions import ClientError
 from oncekit.asl.definition import InvalidDefinition, check
 from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
+from oncekit.local.archive import SUFFIX as ARCHIVE
 from oncekit.local.archive import unpack
 from oncekit.local.built import Built, Source
 from oncekit.local.definition import DefinitionError, render_definition, rendered, rendered_text
@@ -557,7 +558,7 @@ class _Deployment:
             self.sources.add(code)
         elif "ZipFile" in properties["Code"] and not self.dry:
             code = self._inline(str(properties["Code"]["ZipFile"]), str(properties.get("Runtime")))
-        if code.suffix == ".zip" and code.is_file():
+        if code.suffix == ARCHIVE and code.is_file():
             code = self._unzipped(code)
         elif code.is_file() and code.suffix in (".py", ".js", ".mjs", ".cjs"):  # packaging makes an archive of it
             code = code.parent
@@ -593,15 +594,15 @@ class _Deployment:
 
     def _unzipped(self, archive: Path) -> Path:
         """The folder of code that is in an archive."""
-        folder = self._folder_for(archive.read_bytes())
+        folder = self._folder_for(archive.read_bytes(), "unpacked")
         if not self.dry and not folder.is_dir():
             unpack(archive, folder)
         return folder
 
-    def _folder_for(self, code: bytes) -> Path:
+    def _folder_for(self, code: bytes, kind: str = "code") -> Path:
         """Where code is kept that is in no folder."""
         cache = self.cache or beside(self.template.folder / "template")
-        return cache / "code" / hashlib.sha256(code).hexdigest()[:16]
+        return cache / kind / hashlib.sha256(code).hexdigest()[:16]
 
     def _alias(self, function: str, alias: str) -> None:
         name, _ = name_and_qualifier(function)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -240,4 +241,26 @@ def test_an_archive_that_cannot_be_unpacked_is_in_name_only_at_each_start(
         unread = deploy(load(template), lambda *_: None, "").unread
         assert f"its CodeUri, {stand.folder / 'app.zip'}, cannot be unpacked: " in unread["Echo"]
         assert why in unread["Echo"]
-    assert not list((stand.folder / "build/local/code").glob("*"))
+    assert not list((stand.folder / "build/local/unpacked").glob("*"))
+
+
+BOOTSTRAP = f"""#!{sys.executable}
+import os
+from urllib.request import urlopen
+
+invocation = f"http://{{os.environ['AWS_LAMBDA_RUNTIME_API']}}/2018-06-01/runtime/invocation"
+with urlopen(f"{{invocation}}/next") as event:
+    urlopen(f"{{invocation}}/{{event.headers['Lambda-Runtime-Aws-Request-Id']}}/response", b'{{"got": {{}}}}')
+urlopen(f"{{invocation}}/next")
+"""
+
+
+def test_an_executable_in_an_archive_needs_no_build_and_is_run(stand: Stand) -> None:
+    executable = zipfile.ZipInfo("bootstrap")
+    executable.external_attr = 0o100755 << 16
+    with zipfile.ZipFile(stand.folder / "boot.zip", "w") as archive:
+        archive.writestr(executable, BOOTSTRAP)
+    properties = "{ Runtime: provided.al2023, Handler: bootstrap, CodeUri: boot.zip }"
+    stand.deploy(f"  Echo: {{ Type: AWS::Serverless::Function, Properties: {properties} }}\n")
+    assert left(stand) == []
+    assert answer(stand) == {"got": {}}
