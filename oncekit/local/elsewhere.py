@@ -11,7 +11,7 @@ On AWS they are given at the deployment, or other stacks, Parameter Store and Se
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.definition import DefinitionError, read_yaml
+from oncekit.local.definition import DefinitionError, FastLoader, read_yaml
 from oncekit.local.intrinsics import NoTemplate, NoValue, as_text
 
 FILE = "once/values.yaml"
@@ -35,6 +35,16 @@ _USUAL = (
 _SERVICES = {"queue": "sqs", "topic": "sns"}
 """Of what names a parameter for an ARN."""
 _BEGINNING = re.compile(r"\^?([\w:/-]*)")
+
+
+class _Loader(FastLoader):  # type: ignore[misc]  # a class in C, where there is one
+    """Everything but null is the text that is written: on AWS these values are texts, and 012 is no number."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [each for each in tags if each[0].rpartition(":")[2] in ("null", "merge")]
+    for first, tags in FastLoader.yaml_implicit_resolvers.items()
+}
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,7 @@ class Elsewhere:
     """What the file has."""
 
     file: Path
-    known: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    known: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     exports: dict[str, str] = field(default_factory=dict)
     """What the stacks export that are deployed here, which needs no file."""
     missing: dict[tuple[str, str], Missing] | None = None
@@ -70,14 +80,18 @@ class Elsewhere:
         if not file.is_file():
             return cls(file, missing=missing)
         try:
-            found = read_yaml(file.read_text(encoding="utf-8")) or {}
+            found = read_yaml(file.read_text(encoding="utf-8"), _Loader) or {}
         except (yaml.YAMLError, UnicodeDecodeError, DefinitionError) as error:
             raise NoTemplate(f"{file} is not YAML: {error}") from error
         if not isinstance(found, dict) or not all(isinstance(each or {}, dict) for each in found.values()):
             raise NoTemplate(f"{file} must have members {', '.join(KINDS)}, each with names and their values")
         if unknown := sorted(map(str, found.keys() - set(KINDS))):
             raise NoTemplate(f"{file}:{line_of(file, unknown[0])}: {unknown[0]} is none of {', '.join(KINDS)}")
-        return cls(file, {kind: each or {} for kind, each in found.items()}, missing=missing)
+        texts = {
+            kind: {name: _text(file, kind, name, value) for name, value in (each or {}).items()}
+            for kind, each in found.items()
+        }
+        return cls(file, texts, missing=missing)
 
     @property
     def has_parameters(self) -> bool:
@@ -87,7 +101,7 @@ class Elsewhere:
         """The values of those parameters that are not given. Raises NoTemplate."""
         known = self.known.get(PARAMETERS, {})
         wanted = {name: each for name, each in declared.items() if name not in given and isinstance(each, Mapping)}
-        found = {name: as_text(known[name]) for name in wanted if name in known}
+        found = {name: known[name] for name in wanted if name in known}
         lacking = [name for name, each in wanted.items() if name not in known and "Default" not in each]
         if lacking and self.missing is None:
             places = ", ".join(f"{name} ({template}:{line_of(template, PARAMETERS, name)})" for name in lacking)
@@ -99,6 +113,10 @@ class Elsewhere:
             line = line_of(template, PARAMETERS, name)
             found[name] = self._collect(PARAMETERS, name, f"{template}:{line}", _of_parameter(name, declared[name]))
         return found
+
+    def unknown(self, declared: Container[str]) -> list[str]:
+        """The parameters in the file that are not declared."""
+        return [name for name in self.known.get(PARAMETERS, {}) if name not in declared]
 
     def place_of(self, parameter: str) -> str | None:
         """Where the value of a parameter is that the file has."""
@@ -120,7 +138,7 @@ class Elsewhere:
     def _value(self, kind: str, name: str, template: Path, line: int | None, placeholder: str) -> str:
         known = self.known.get(kind, {})
         if name in known:
-            return as_text(known[name])
+            return known[name]
         place = str(template) if line is None else f"{template}:{line}"
         if self.missing is not None:
             return self._collect(kind, name, place, placeholder)
@@ -131,6 +149,16 @@ class Elsewhere:
     def _collect(self, kind: str, name: str, place: str, placeholder: str) -> str:
         assert self.missing is not None
         return self.missing.setdefault((kind, name), Missing(kind, name, place, placeholder)).placeholder
+
+
+def _text(file: Path, kind: str, name: Any, value: Any) -> str:
+    """A value of the file; a list is written as that of a CommaDelimitedList is."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ",".join(value)
+    what = "has no value; an empty text is ''" if value is None else "is neither a text nor a list of texts"
+    raise NoTemplate(f"{file}:{line_of(file, kind, str(name))}: {name} {what}")
 
 
 def _of_parameter(name: str, declared: Mapping[str, Any]) -> str:

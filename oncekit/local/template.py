@@ -15,9 +15,10 @@ import yaml
 
 from oncekit.local.definition import DefinitionError, FastLoader, read_yaml
 from oncekit.local.elsewhere import Elsewhere
-from oncekit.local.intrinsics import TemplateError, as_list, as_text, readable
+from oncekit.local.intrinsics import NoTemplate, TemplateError, as_list, as_text, readable
 from oncekit.local.kept_files import KeptFiles, beside, makers
 from oncekit.local.sam import translate, with_includes
+from oncekit.own_template import noted_in
 
 MOST_KEPT = 500
 """Translations, of 40 KB each: one run of the tests makes some hundred."""
@@ -83,7 +84,9 @@ def load(
     given = {name: as_text(value) for name, value in (parameters or {}).items()}
     elsewhere = elsewhere or Elsewhere.of(path)
     if not how and elsewhere.has_parameters:
-        given = {**elsewhere.parameters(_parameters(parse(text.decode(), path)), given, path), **given}
+        declared = _parameters(parse(text.decode(), path))
+        given = {**elsewhere.parameters(declared, given, path), **given}
+        _check_names(elsewhere, declared, path)
     kept = KeptFiles(cache or beside(path), "template", MOST_KEPT)
     key = json.dumps([makers("aws-sam-translator"), hashlib.sha256(text).hexdigest(), given], sort_keys=True)
     if (known := kept.get(key)) is not None:
@@ -131,6 +134,19 @@ def _parameters(source: Mapping[str, Any]) -> Mapping[str, Any]:
     """Its parameters, as they are declared."""
     declared = source.get("Parameters")
     return declared if isinstance(declared, Mapping) else {}
+
+
+def _check_names(elsewhere: Elsewhere, declared: Mapping[str, Any], path: Path) -> None:
+    """Raises TemplateError for a parameter in the file that neither the template has nor another one beside it that
+    Once is in, where that is not only asked for what is missing.
+    """
+    unknown = elsewhere.unknown(declared) if elsewhere.missing is None else []
+    beside_it = [path.with_name(name) for name in noted_in(path.parent)] if unknown else []
+    others = [_parameters(parse(each.read_text(), each)) for each in beside_it if each.is_file()]
+    for name in unknown:
+        if not any(name in each for each in others):
+            has = f"it has {', '.join(sorted(declared))}" if declared else "it has none"
+            raise NoTemplate(f"{elsewhere.place_of(name)}: {name} is no parameter of {path}; {has}")
 
 
 def _place_inside(source: Mapping[str, Any], path: Path, name: str, folder: Path) -> str | None:

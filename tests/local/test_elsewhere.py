@@ -95,12 +95,42 @@ def test_what_the_file_lacks_is_told_with_the_line_that_needs_it(path: Path, lac
             "# mine\nImportValues: { a: b }",
             r"once/values.yaml:2: ImportValues is none of Parameters, ImportValue, resolve",
         ),
+        ("Parameters:\n  Vpc:\n", r"once/values.yaml:2: Vpc has no value; an empty text is ''"),
+        ("ImportValue:\n  a: { b: c }\n", "once/values.yaml:2: a is neither a text nor a list of texts"),
+        ("resolve:\n  a: x\n  b: [c, ~]\n", "once/values.yaml:3: b is neither a text nor a list of texts"),
+        ("Parameters:\n  Vpc: vpc-1\n  Vpcs: x\n", r"once/values.yaml:3: Vpcs is no parameter of .*/template.yaml"),
     ],
 )
 def test_a_file_of_another_form_is_refused_with_its_name(path: Path, values: str, said: str) -> None:
     write(path, values)
     with pytest.raises(TemplateError, match=said):
         planned(path)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        *((each, each) for each in ("1.10", "012", "1_000", "0x1F", "1e3", "yes", "True", "2026-01-01", "12:30", "=")),
+        ("''", ""),
+        ("'null'", "null"),
+        ("[a, 010, c]", "a,010,c"),
+        ("\n  - a\n  - b", "a,b"),
+        ("[]", ""),
+    ],
+)
+def test_a_value_of_the_file_is_the_text_that_is_written(path: Path, written: str, value: str) -> None:
+    write(path, f"Parameters:\n  Vpc: {written}\nresolve:\n  ssm:/shelf/space: {written}\n")
+    made = load(path)
+    assert (made.values()["Vpc"], made.values()["Space"]) == (value, value)
+
+
+def test_templates_beside_each_other_have_their_parameters_in_one_file(path: Path) -> None:
+    other = path.with_name("other.yaml")
+    other.write_text("Parameters: { Net: { Type: String } }\nResources: { T: { Type: AWS::SNS::Topic } }\n")
+    write(path, "Parameters: { Vpc: vpc-1, Net: net-1 }")
+    (path.parent / "once/.installed.json").write_text('{"templates": ["other.yaml", "template.yaml"]}')
+    assert load(path).parameters["Vpc"] == "vpc-1"
+    assert load(other).parameters == {"Net": "net-1"}
 
 
 def test_a_value_of_the_file_that_its_parameter_does_not_take_is_told_with_its_line(path: Path) -> None:
