@@ -155,7 +155,8 @@ def _readers(template: ApplicationTemplate, source: str) -> Iterator[tuple[str, 
     """The functions that a queue or a bus starts now, each with the name of its event or of the resource in between."""
     for name, resource in template.resources.items():
         properties = resource.get("Properties") or {}
-        for event, each in (properties.get("Events") or {}).items():
+        events = properties.get("Events")
+        for event, each in events.items() if isinstance(events, dict) else ():
             if _names(each, source):
                 yield name, f"event {event}"
         if resource.get("Type") == "AWS::Lambda::EventSourceMapping" and _names(properties, source):

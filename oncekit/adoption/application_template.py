@@ -9,6 +9,7 @@ from typing import Any
 from oncekit.adoption import folder
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.yaml_file import Keys, YamlFile
+from oncekit.local.form import RESOURCES, SECTIONS, check_form, forms_of_functions
 from oncekit.own_stack import ONCE
 from oncekit.own_template import template_of
 from oncekit.problem import Problem
@@ -31,8 +32,9 @@ class ApplicationTemplate(YamlFile):
 
     @property
     def resources(self) -> Mapping[str, Mapping[str, Any]]:
-        found: Mapping[str, Mapping[str, Any]] = self.value["Resources"] or {}
-        return found
+        """Those that are written in it: a function such as Fn::Transform gives others."""
+        there = self.value["Resources"].items()
+        return {name: each for name, each in there if isinstance(each, dict) and "Type" in each}
 
     @property
     def has_once(self) -> bool:
@@ -44,8 +46,9 @@ class ApplicationTemplate(YamlFile):
             raise Problem(f"{self.path} has a resource {ONCE} of its own: rename that one")
         return True
 
-    def check_transforms(self) -> None:
-        """Raises Problem for a template that SAM does not transform, or not first.
+    def check(self) -> None:
+        """Raises Problem for a template that SAM does not transform, or not first; TemplateError for a form that AWS
+        would refuse.
 
         LanguageExtensions follows references before SAM makes its aliases and roles, and finds none of them:
         https://github.com/aws/serverless-application-model/issues/2778
@@ -59,6 +62,7 @@ class ApplicationTemplate(YamlFile):
                 f"{self.path} has Transform: {EXTENSIONS}, which does not find the roles and the aliases that SAM "
                 "makes: move the functions for Once to a template without it"
             )
+        check_form(self.path, self.value, SECTIONS, RESOURCES, forms_of_functions(self.value, FUNCTIONS))
 
     def add_once(self) -> None:
         """For the stage dev."""
@@ -165,7 +169,7 @@ class ApplicationTemplate(YamlFile):
     def _inside(self, logical_id: str) -> Path | None:
         """The template inside of this one, on this machine, that has a resource."""
         for name, each in self.resources.items():
-            place = _location(each) if isinstance(each, dict) and name != ONCE else None
+            place = _location(each) if name != ONCE else None
             if place is None or not (path := self.path.parent / place).is_file():
                 continue
             inner = type(self)(path)
@@ -178,8 +182,8 @@ class ApplicationTemplate(YamlFile):
 
 def _location(resource: Mapping[str, Any]) -> str | None:
     """The template of an application, as far as it is a file."""
-    properties = resource.get("Properties") or {}
-    place = properties.get("Location", properties.get("TemplateURL"))
+    properties = resource.get("Properties")
+    place = properties.get("Location", properties.get("TemplateURL")) if isinstance(properties, dict) else None
     return place if resource.get("Type") in (APPLICATION, STACK) and isinstance(place, str) else None
 
 

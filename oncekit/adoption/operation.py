@@ -75,7 +75,7 @@ class Additions:
         there = template.parent / folder.NAME / folder.OPERATIONS
         check_inside(template.parent, template, there)
         application = ApplicationTemplate(template)
-        application.check_transforms()
+        application.check()
         if not application.has_once or not there.is_file():
             raise Problem(f"{template} has no Once yet: run `once init` first")
         return cls(template.parent, application, OperationsTemplate(there))

@@ -32,7 +32,7 @@ def start(root: Path, given: Path | None) -> list[str]:
 
 def _beside(template: Path) -> list[str]:
     application = ApplicationTemplate(template)
-    application.check_transforms()
+    application.check()
     root, new = template.parent, []
     changed = {
         sam_config.NAME: sam_config.with_capabilities(root / sam_config.NAME),

@@ -5,7 +5,7 @@ lanes.py           the lanes; http_request.py has the request in an execution th
 picked_request.py  the request in what a rule or a pipe of an application passes on
 cloud.py           a cloud for any template: deploys it, runs it, and can be reset
 kept_files.py      a cache on disk for what takes long to make
-template.py        template.yaml with its parameters; sam.py translates it to CloudFormation
+template.py        template.yaml with its parameters; form.py checks its form, sam.py translates it to CloudFormation
 elsewhere.py       values that a template takes from elsewhere: once/values.yaml
 built.py           what `sam build` has made; archive.py unpacks code that is in an archive
 intrinsics.py      Ref, GetAtt, Sub, If...

@@ -47,6 +47,12 @@ def readable(what: str) -> Iterator[None]:
         raise TemplateError(f"{what} cannot be read ({why}){_AS_SAM_SAYS}") from error
 
 
+def what_is(value: Any) -> str:
+    """What a value of a template is, as its writer calls it."""
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "empty"}
+    return names.get(type(value), "a number")
+
+
 def reason_of(error: Exception, logical_id: str, kind: str) -> str:
     """What was wrong with a resource, without its name, which is told with it."""
     text = " ".join(str(error).split()).removeprefix(f"{logical_id} ({kind}): ").removeprefix(f"{logical_id}: ")

@@ -15,6 +15,7 @@ import yaml
 
 from oncekit.local.definition import DefinitionError, FastLoader, read_yaml
 from oncekit.local.elsewhere import Elsewhere
+from oncekit.local.form import SECTIONS, check_form
 from oncekit.local.intrinsics import NoTemplate, TemplateError, as_list, as_text, readable
 from oncekit.local.kept_files import KeptFiles, beside, makers
 from oncekit.local.sam import translate, with_includes
@@ -84,7 +85,7 @@ def load(
     given = {name: as_text(value) for name, value in (parameters or {}).items()}
     elsewhere = elsewhere or Elsewhere.of(path)
     if not how and elsewhere.has_parameters:
-        declared = _parameters(parse(text.decode(), path))
+        declared = _parameters(_checked(text, path))
         given = {**elsewhere.parameters(declared, given, path), **given}
         _check_names(elsewhere, declared, path)
     kept = KeptFiles(cache or beside(path), "template", MOST_KEPT)
@@ -93,7 +94,7 @@ def load(
         found = Template(path, **json.loads(known), elsewhere=elsewhere)
         if all(digest == _digest(path.parent / name) for name, digest in found.included.items()):
             return found
-    source = parse(text.decode(), path)
+    source = _checked(text, path)
     for name in sorted(set(given) - _parameters(source).keys()):
         if place := _place_inside(source, path, name, path.parent):
             there = f"write `{name}: {given[name]}` in the Parameters of {place}"
@@ -119,6 +120,13 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
         raise TemplateError(f"{path} has no Resources")
     return template
+
+
+def _checked(text: bytes, path: Path) -> dict[str, Any]:
+    """The YAML of a template whose sections have the form that CloudFormation takes."""
+    source = parse(text.decode(), path)
+    check_form(path, source, SECTIONS)
+    return source
 
 
 def _read(text: str, path: Path) -> Any:
