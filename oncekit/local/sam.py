@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oncekit.local.intrinsics import TemplateError, readable
+from oncekit.local.elsewhere import line_of
+from oncekit.local.intrinsics import TemplateError, what_is
 from oncekit.own_stack import MADE, ONCE
 
 FILE_SCHEME = "s3://local/"
@@ -47,7 +48,11 @@ class _NotHere(Exception):
 def with_includes(
     source: dict[str, Any], values: Mapping[str, str], path: Path, read: Callable[[Path], Any]
 ) -> tuple[list[str], NotRead]:
-    """Put what AWS::Include names into the template. Gives the names of the files, and the resources without theirs."""
+    """Put what AWS::Include names into the template. Gives the names of the files, and the resources without theirs.
+
+    Its forms: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html.
+    Unconfirmed: a member beside it goes before that of the file, and a file may be a list.
+    """
     files: list[str] = []
     not_read: NotRead = {}
 
@@ -66,20 +71,34 @@ def with_includes(
         name = transform.get("Name") if isinstance(transform, dict) else None
         if name != _INCLUDE:
             raise _NotHere(f"{_TRANSFORM}: the macro {name} runs on AWS only")
-        location = (transform.get("Parameters") or {}).get("Location")
-        location = values.get(location["Ref"]) if isinstance(location, dict) and "Ref" in location else location
-        if not isinstance(location, str) or not (path.parent / location).is_file():
+        given = transform.get("Parameters")
+        location = given.get("Location") if isinstance(given, dict) else None
+        match location:
+            case {"Ref": str() as parameter}:
+                location = values.get(parameter)
+        if not isinstance(location, str):
+            raise _NotHere(f"a part of it, {_INCLUDE}, names no file as its Location")
+        if not (path.parent / location).is_file():
             raise _NotHere(f"a part of it, {_INCLUDE} of {location}, is not on this machine")
         files.append(location)
-        return read(path.parent / location)
+        try:
+            return read(path.parent / location)
+        except (TemplateError, UnicodeDecodeError) as error:
+            raise _NotHere(f"a part of it, {_INCLUDE} of {location}, cannot be read: {error}") from error
+
+    def section_of(members: dict[str, Any]) -> dict[str, Any]:
+        if _TRANSFORM not in members:
+            return members
+        included = content(members[_TRANSFORM])
+        if not isinstance(included, dict):
+            raise _NotHere(f"{_INCLUDE} of {files[-1]} is {what_is(included)}, and must be an object")
+        return {**included, **{name: each for name, each in members.items() if name != _TRANSFORM}}
 
     for section, members in source.items():
         if section == "Transform" or not isinstance(members, dict):
             continue
         try:
-            source[section] = members = (
-                {**content(members.pop(_TRANSFORM)), **members} if _TRANSFORM in members else members
-            )
+            source[section] = members = section_of(members)
             for name, each in members.items():
                 try:
                     members[name] = put_in(each)
@@ -88,14 +107,27 @@ def with_includes(
                         raise
                     _leave_out(source, name, str(error), not_read)
         except _NotHere as error:
-            raise TemplateError(f"{path}: {section}: {error}") from error
+            raise TemplateError(f"{path}:{line_of(path, section)}: {section}: {error}") from error
     return files, not_read
 
 
 def _leave_out(source: Mapping[str, Any], name: str, reason: str, not_read: NotRead) -> None:
     resource = source["Resources"][name]
-    not_read[name] = (str(resource.get("Type")), " ".join(reason.split()))
-    source["Resources"][name] = {"Type": _STANDS_FOR_IT, **{k: v for k, v in resource.items() if k == "Condition"}}
+    members = resource if isinstance(resource, dict) else {}
+    not_read[name] = (str(members.get("Type", "unknown type")), " ".join(reason.split()))
+    source["Resources"][name] = {"Type": _STANDS_FOR_IT, **{k: v for k, v in members.items() if k == "Condition"}}
+
+
+def _misshapen(resource: Any) -> str | None:
+    """Why something is no resource, as CloudFormation has it; None for one."""
+    if not isinstance(resource, dict):
+        return f"it is {what_is(resource)}, and must be an object"
+    if not isinstance(resource.get("Type"), str):
+        return "it has no Type" if "Type" not in resource else f"its Type is {what_is(resource['Type'])}, and no text"
+    for name in ("Properties", "Metadata"):
+        if not isinstance(resource.get(name) or {}, dict):
+            return f"its {name} are {what_is(resource[name])}, and must be an object"
+    return None
 
 
 # ---- what SAM's translator makes of it ----
@@ -116,6 +148,8 @@ def translate(source: dict[str, Any], values: Mapping[str, str], path: Path, not
     logging.getLogger("samtranslator.metrics.metrics").setLevel(logging.ERROR)
     # And of each API that a feature which only AWS can switch on is not.
     logging.getLogger("samtranslator.feature_toggle.feature_toggle").setLevel(logging.ERROR)
+    # And it shows its traceback of what it raises besides.
+    logging.getLogger("samtranslator.plugins.sam_plugins").setLevel(logging.CRITICAL)
 
     class NoManagedPolicies:
         """Names of managed policies stay as they are: `permissions/` knows AWS's by their names."""
@@ -141,10 +175,15 @@ def translate(source: dict[str, Any], values: Mapping[str, str], path: Path, not
 
     everywhere = _function_globals(source)
     for name, resource in list(source["Resources"].items()):
-        with readable(f"{path}: {name}"):
-            _name_files(resource, everywhere)
-            if resource["Type"] == _APPLICATION and not isinstance(resource["Properties"]["Location"], str):
-                _leave_out(source, name, _REPOSITORY, not_read)
+        if (reason := _misshapen(resource)) is not None:
+            if _is_once(source, name):
+                raise TemplateError(f"{path}:{line_of(path, 'Resources', name)}: {name}: {reason}")
+            _leave_out(source, name, reason, not_read)
+            continue
+        _name_files(resource, everywhere)
+        location = (resource.get("Properties") or {}).get("Location")
+        if resource["Type"] == _APPLICATION and not isinstance(location, str):
+            _leave_out(source, name, _REPOSITORY, not_read)
     while True:
         try:
             return translated(source)
@@ -168,8 +207,9 @@ def _without(source: Mapping[str, Any], told: str, not_read: NotRead) -> bool:
     found = next(_events_of(source, said["id"], said["event"]), None)
     if found is not None:
         name, event = found
-        kind = source["Resources"][name]["Properties"]["Events"].pop(event).get("Type")
-        not_read[f"{name}.{event}"] = (f"the event {kind}", " ".join(told[said.end() :].split()))
+        left = source["Resources"][name]["Properties"]["Events"].pop(event)
+        kind = f"the event {left['Type']}" if isinstance(left, dict) and "Type" in left else "an event without a Type"
+        not_read[f"{name}.{event}"] = (kind, " ".join(told[said.end() :].split()))
     elif said["id"] in source["Resources"] and _is_left(source, said["id"]):
         _leave_out(source, said["id"], told[said.end() :], not_read)
     else:
@@ -189,8 +229,11 @@ def _events_of(source: Mapping[str, Any], logical_id: str, event: str | None) ->
 
 def _is_left(source: Mapping[str, Any], name: str) -> bool:
     """Whether the translator reads a resource, and it may be left out."""
-    is_once = {*MADE.values()} <= source["Resources"].keys() or name == ONCE
-    return not is_once and str(source["Resources"][name].get("Type")).startswith("AWS::Serverless::")
+    return not _is_once(source, name) and str(source["Resources"][name].get("Type")).startswith("AWS::Serverless::")
+
+
+def _is_once(source: Mapping[str, Any], name: str) -> bool:
+    return {*MADE.values()} <= source["Resources"].keys() or name == ONCE
 
 
 def _function_globals(source: Mapping[str, Any]) -> Mapping[str, Any]:

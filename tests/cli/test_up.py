@@ -58,7 +58,7 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
         deployable = template.read_text()
         save(template, deployable.replace("\nResources:\n", "\nResources:\n  N: hello\n"))
         up.wait_for("✗ Not deployed, the earlier version stays: ")
-        up.wait_for("template.yaml: N cannot be read")
+        up.wait_for("N: it is a text, and must be an object")
         save(template, deployable)
         up.wait_for("✓ Deployed again: template.yaml changed.")
         say = "\x1b]52;c;aGk=\x07\x1b[2J\u202e\nforged | row"

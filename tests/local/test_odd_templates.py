@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 from commands import once
+from event_stand import Stand
 
 from oncekit.cli.template import clear_errors
+from oncekit.local.deploy import deploy
+from oncekit.local.events.exchange import left_out
 from oncekit.local.template import load
 from oncekit.problem import Problem
 
@@ -78,3 +81,91 @@ def test_a_section_of_another_form_is_told_with_its_line(tmp_path: Path, odd: st
     (tmp_path / "template.yaml").write_text(HEAD + odd)
     with pytest.raises(Problem, match=re.escape(said)), clear_errors():
         load(tmp_path / "template.yaml")
+
+
+ARN = "arn:aws:sqs:us-east-1:123456789012:q"
+INCLUDE = "{{ Fn::Transform: {{ Name: AWS::Include, Parameters: {} }} }}"
+OF = {each: INCLUDE.format(f"{{ Location: {each}.yaml }}") for each in ("list", "text", "untyped", "broken", "gone")}
+POLICY = "IAM::Role, Properties: {{ Policies: {} }}"
+NOTICE = "S3::Bucket, Properties: {{ NotificationConfiguration: {} }}"
+TOLD = "SNS::Topic, Properties: {{ Subscription: [{}] }}"
+RULE = "Events::Rule, Properties: {{ EventPattern: {{ source: [a] }}, EventBusName: {}, Targets: {} }}"
+STREAM = "Lambda::EventSourceMapping, Properties: { EventSourceArn: !GetAtt Rows.StreamArn, FunctionName: !Ref Works }"
+BODY = "ApiGateway::RestApi, Properties: {{ Body: {{ paths: {} }} }}"
+LEFT = {
+    "N:\n": "N (unknown type: it is empty, and must be an object)",
+    "N: hello\n": "N (unknown type: it is a text, and must be an object)",
+    "N: { Properties: {} }\n": "N (unknown type: it has no Type)",
+    "N: { Type: AWS::SNS::Topic, Properties: [a] }\n": "N (AWS::SNS::Topic: its Properties are a list, and must be an",
+    OF_EVENTS.format("{ A: a }").strip(): "N.A (an event without a Type: ",
+    f"N: {OF['list']}\n": "N (unknown type: it is a list, and must be an object)",
+    f"N: {OF['text']}\n": "N (unknown type: it is a text, and must be an object)",
+    f"N: {OF['untyped']}\n": "N (unknown type: it has no Type)",
+    f"N: {OF['gone']}\n": "N (unknown type: a part of it, AWS::Include of gone.yaml, is not on this machine)",
+    f"N: {OF['broken']}\n": "N (unknown type: a part of it, AWS::Include of broken.yaml, cannot be read: ",
+    f"N: {INCLUDE.format('[a]')}\n": "N (unknown type: a part of it, AWS::Include, names no file as its Location)",
+    f"N: {INCLUDE.format('{ Location: { Ref: [a] } }')}\n": "N (unknown type: a part of it, AWS::Include, names no",
+    f"N: {{ Type: AWS::{NOTICE.format('[a]')} }}\n": "N (AWS::S3::Bucket: ",
+    f"N: {{ Type: AWS::{NOTICE.format('{ QueueConfigurations: [{ Event: a }] }')} }}\n": "N (AWS::S3::Bucket: ",
+    f"N: {{ Type: AWS::{NOTICE.format(f'{{ QueueConfigurations: [{{ Event: a, Queue: {ARN} }}] }}')} }}\n": (
+        "N (AWS::S3::Bucket: the local cloud does not know the event a of its notifications)"
+    ),
+    f"N: {{ Type: AWS::{TOLD.format('a')} }}\n": "N (AWS::SNS::Topic: ",
+    f"N: {{ Type: AWS::{TOLD.format('{ Protocol: sqs, Endpoint: a }')} }}\n": (
+        "N (AWS::SNS::Topic: its endpoint a is no queue's ARN)"
+    ),
+    f"N: {{ Type: AWS::{RULE.format('[a]', f'[{{ Id: a, Arn: {ARN} }}]')} }}\n": "N (AWS::Events::Rule: ",
+    f"N: {{ Type: AWS::{RULE.format('a', '5')} }}\n": "N (AWS::Events::Rule: ",
+    f"N: {{ Type: AWS::{BODY.format('a')} }}\n": "N (AWS::ApiGateway::RestApi: ",
+    f"N: {{ Type: AWS::{BODY.format('{ /a: ~ }')} }}\n": "N (AWS::ApiGateway::RestApi: ",
+    f"Rows: {{ Type: AWS::DynamoDB::Table }}\n  N: {{ Type: AWS::{STREAM} }}\n": (
+        "N (AWS::Lambda::EventSourceMapping: its table is not here)"
+    ),
+}
+"""What `once run` says of a resource that is not run."""
+
+
+@pytest.mark.parametrize(("odd", "said"), LEFT.items())
+def test_a_resource_of_another_form_is_left_out_and_the_rest_runs(stand: Stand, odd: str, said: str) -> None:
+    for name, content in {"app.py": "def handler(event, context): return 1\n", "list.yaml": "[a]"}.items():
+        (stand.folder / name).write_text(content)
+    for name, content in {"text": "a", "untyped": "Properties: {}", "broken": "a: ["}.items():
+        (stand.folder / f"{name}.yaml").write_text(content)
+    template = stand.folder / "template.yaml"
+    template.write_text(f"{HEAD}  {odd}")
+    before = stand.cloud._parameters, stand.cloud._path
+    try:
+        stand.cloud.redeploy({}, template)
+        told = [*left_out(stand.cloud.deployed.resources, stand.cloud.deployed.unread)]
+        assert any(each.startswith(said) for each in told), told
+        assert not any("\n" in each for each in told)
+        assert stand.cloud.deployed.resources["Works"].is_run
+    finally:
+        stand.cloud.redeploy(*before)
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        (f"Mappings: {OF['list']}\n", "template.yaml:4: Mappings: AWS::Include of list.yaml is a list, and must be an"),
+        (f"Mappings: {OF['gone']}\n", "template.yaml:4: Mappings: a part of it, AWS::Include of gone.yaml, is not on"),
+    ],
+)
+def test_a_section_whose_file_has_another_form_is_told_with_its_line(tmp_path: Path, odd: str, said: str) -> None:
+    (tmp_path / "list.yaml").write_text("[a]")
+    (tmp_path / "template.yaml").write_text(HEAD + odd)
+    with pytest.raises(Problem, match=re.escape(said)), clear_errors():
+        load(tmp_path / "template.yaml")
+
+
+def test_what_the_translator_shows_besides_its_error_is_not_shown(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "template.yaml").write_text(
+        f"{HEAD}Globals: {{ Api: true }}\n".replace(
+            "app.handler", "app.handler, Events: { A: { Type: Api, Properties: { Path: /, Method: get } } }"
+        )
+    )
+    with contextlib.suppress(Problem), clear_errors():
+        deploy(load(tmp_path / "template.yaml"), lambda *_: None, "")
+    assert "Traceback" not in capfd.readouterr().err

@@ -59,9 +59,9 @@ def edited(cloud: LocalCloud, tmp_path: Path) -> Iterator[Edited]:
 @pytest.mark.parametrize(
     ("appended", "said"),
     [
-        ("  N:\n    Properties: {}\n", "N cannot be read ('Type' is missing); `sam validate --lint` says"),
-        ("  N: hello\n", "N cannot be read"),
-        (TYPE.format("SNS::Topic", "hello"), "N cannot be read"),
+        ("  N:\n    Properties: {}\n", "N: it has no Type"),
+        ("  N: hello\n", "N: it is a text, and must be an object"),
+        (TYPE.format("SNS::Topic", "hello"), "N: its Properties are a text, and must be an object"),
         (TYPE.format("DynamoDB::Table", "{}"), "N (AWS::DynamoDB::Table): moto"),
         (TYPE.format("Lambda::Function", "{}"), "N cannot be read ('Code' is missing)"),
         (TYPE.format("IAM::Role", "{ Policies: [{ PolicyDocument: { Statement: [hello] } }] }"), "the policy N."),

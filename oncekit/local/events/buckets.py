@@ -20,6 +20,7 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
 from oncekit.local.events.attempts import RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Event, iso
+from oncekit.local.intrinsics import TemplateError
 
 BUCKET = "AWS::S3::Bucket"
 _PLACES = {
@@ -51,6 +52,16 @@ def notifications(properties: Mapping[str, Any]) -> Iterator[tuple[str, str, Map
     for name, (attribute, target) in _PLACES.items():
         for each in given.get(name) or ():
             yield attribute, str(each[target]), each
+
+
+def check(properties: Mapping[str, Any]) -> None:
+    """Raises TemplateError for an event that moto does not know, and anything for what is no notification."""
+    for *_, each in notifications(properties):
+        from moto.s3.notifications import S3NotificationEvent
+
+        _filter_of(each)
+        if not S3NotificationEvent.is_event_valid(str(each["Event"])):
+            raise TemplateError(f"the local cloud does not know the event {each['Event']} of its notifications")
 
 
 class Notifications:

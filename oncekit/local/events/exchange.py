@@ -20,7 +20,7 @@ from oncekit.local.events.patterns import PatternError
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import QuietUntil, Schedule, ScheduleRuns
 from oncekit.local.events.targets import Clients, Targets, is_target
-from oncekit.local.gateway import http_api
+from oncekit.local.gateway import http_api, rest_api
 from oncekit.local.intrinsics import TemplateError, readable, reason_of
 from oncekit.local.patching import replaced
 from oncekit.local.permissions import Permissions
@@ -273,10 +273,28 @@ def _unreadable(resources: Mapping[str, Deployed]) -> Iterator[tuple[str, str]]:
                     alone = {**functions, logical_id: each}
                     for read in (_schedules, _pipes, _sources, _streams):
                         list(read(alone))
+                if each.type in _READ:
+                    _READ[each.type](each)
         except PatternError as error:
             yield logical_id, f"{each.type}: AWS would refuse {_what_is_refused(each)}: {error}"
         except TemplateError as error:
             yield logical_id, f"{each.type}: {reason_of(error, logical_id, each.type)}"
+
+
+def _check_bus(rule: Deployed) -> None:
+    if not isinstance(rule.properties.get("EventBusName", ""), str):
+        raise TypeError("its EventBusName must be a text")
+
+
+_READ: Mapping[str, Callable[[Deployed], object]] = {
+    _RULE: _check_bus,
+    buckets.BUCKET: lambda each: buckets.check(each.properties),
+    topics.TOPIC: lambda each: list(topics.subscriptions({"": each})),
+    topics.SUBSCRIPTION: lambda each: topics.subscription_of(each.properties),
+    rest_api.API: lambda each: rest_api.RestApi(each.ref, "", each.properties.get("Body") or {"paths": {}}),
+    http_api.API: lambda each: http_api.HttpApi(each.ref, "", {"paths": {}, **(each.properties.get("Body") or {})}),
+}
+"""How what the gateway serves, and what others tell, is read: whatever that finds wrong is said of it alone."""
 
 
 def _what_is_refused(each: Deployed) -> str:
@@ -308,9 +326,11 @@ def _why_not(each: Deployed, resources: Mapping[str, Deployed]) -> str | None:
         return each.why
     if each.type == _MACHINE:
         return why_not(json.loads(each.properties["DefinitionString"]))
-    if each.type == topics.SUBSCRIPTION:
-        found = next((of for of in topics.subscriptions(resources) if resources[of[0]] is each), None)
-        return topics.why_not(found[1], lambda arn: _is_here(arn, resources)) if found else "its topic is not here"
+    if each.type in (topics.SUBSCRIPTION, topics.TOPIC):
+        found = [of for logical_id, of in topics.subscriptions(resources) if resources[logical_id] is each]
+        reasons = (topics.why_not(of, lambda arn: _is_here(arn, resources)) for of in found)
+        of_nothing = "its topic is not here" if each.type == topics.SUBSCRIPTION and not found else None
+        return next(filter(None, reasons), of_nothing)
     if each.type == buckets.BUCKET:
         targets = [target for _, target, _ in buckets.notifications(each.properties)]
         gone = [target for target in targets if not _is_here(target, resources)]

@@ -88,6 +88,8 @@ def why_not(properties: Mapping[str, Any]) -> str | None:
     service = (str(properties.get("EventSourceArn", "")).split(":")[2:3] or [""])[0]
     if service not in SOURCES:
         return f"functions get no events of {service} here" if service else "its source is not here"
+    if service == "dynamodb" and "/" not in str(properties["EventSourceArn"]):
+        return "its table is not here"
     if properties.get("TumblingWindowInSeconds"):
         return "no records are gathered in a tumbling window here"
     try:

@@ -50,10 +50,11 @@ def subscriptions(resources: Mapping[str, Deployed]) -> Iterator[tuple[str, Subs
             for given in each.properties.get("Subscription") or ():
                 yield logical_id, Subscription(each.ref, str(given["Protocol"]), str(given["Endpoint"]))
         if each.type == SUBSCRIPTION and str(each.properties.get("TopicArn")) in topics:
-            yield logical_id, _of(each.properties)
+            yield logical_id, subscription_of(each.properties)
 
 
-def _of(properties: Mapping[str, Any]) -> Subscription:
+def subscription_of(properties: Mapping[str, Any]) -> Subscription:
+    """A subscription that is a resource of its own."""
     told = {
         "FilterPolicyScope": properties.get("FilterPolicyScope"),
         "FilterPolicy": json.dumps(properties["FilterPolicy"]) if properties.get("FilterPolicy") else None,
@@ -69,6 +70,8 @@ def why_not(each: Subscription, is_here: Callable[[str], bool]) -> str | None:
     """Why a subscription is in name only; None for one that is delivered, or that tells a person."""
     if each.protocol == "lambda" and not is_here(each.endpoint):
         return f"the function {each.endpoint} does not run here"
+    if each.protocol == "sqs" and each.endpoint.split(":")[2:3] != ["sqs"]:
+        return f"its endpoint {each.endpoint} is no queue's ARN"
     return None if each.protocol in ("lambda", "sqs", *_PEOPLE) else f"{each.protocol} is not delivered here"
 
 

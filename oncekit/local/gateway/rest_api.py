@@ -13,6 +13,7 @@ _EXTENSION = "x-amazon-apigateway-"
 _KEY = "api_key"
 ANY = f"{_EXTENSION}any-method"
 METHODS = ("get", "post", "put", "delete", "head", "options", "patch", ANY)
+API = "AWS::ApiGateway::RestApi"
 DEFAULT = "$default"
 """Of an HTTP API: the route for what no other one takes, and the stage that is not in the path."""
 ALLOWED = "Access-Control-Allow-Origin"
@@ -142,7 +143,7 @@ def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:
     return [
         RestApi(each.ref, str(stages[each.ref]["StageName"]), each.properties["Body"])
         for each in resources.values()
-        if each.type == "AWS::ApiGateway::RestApi" and each.ref in stages and "Body" in each.properties
+        if each.type == API and each.ref in stages and "Body" in each.properties
     ]
 
 

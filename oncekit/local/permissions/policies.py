@@ -98,15 +98,16 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
     for logical_id, role in made.items():
         if role.type != "AWS::IAM::Role":
             continue
-        policies = [
-            *(
-                (f"{logical_id}.{each.get('PolicyName', '')}", each["PolicyDocument"])
-                for each in role.properties.get("Policies", [])
-            ),
-            *((policy, document) for names, policy, document in beside if role.ref in names),
-            *(documents.get(arn) or _of_aws(arn) for arn in map(str, role.properties.get("ManagedPolicyArns", []))),
-        ]
-        unknown = [name for name, document in policies if document is None or _says_not(document)]
+        with readable(logical_id):
+            policies = [
+                *(
+                    (f"{logical_id}.{each.get('PolicyName', '')}", each["PolicyDocument"])
+                    for each in role.properties.get("Policies", [])
+                ),
+                *((policy, document) for names, policy, document in beside if role.ref in names),
+                *(documents.get(arn) or _of_aws(arn) for arn in map(str, role.properties.get("ManagedPolicyArns", []))),
+            ]
+            unknown = [name for name, document in policies if document is None or _says_not(document)]
         if unknown:
             _log.warning("calls of %s are not checked: it is unknown what %s allows", logical_id, ", ".join(unknown))
             continue
