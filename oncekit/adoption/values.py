@@ -31,37 +31,54 @@ class ValuesFile(YamlFile):
             raise Problem(" ".join(f"{self.path} is not YAML: {error}".split())) from error
         return value if isinstance(value, dict) else {}
 
+    def add(self, kind: str, lines: Sequence[str]) -> None:
+        """Add values of a kind. Raises Problem where they cannot be told from what is there."""
+        section = [f"{kind}:", *(f"  {line}" for line in lines)]
+        root: Any = yaml.compose(self.text, Loader=yaml.SafeLoader)
+        if root is None:  # it has comments only
+            end = "" if self.text.endswith("\n") or not self.text else "\n"
+            self._change(self.text + end + "".join(f"{line}\n" for line in section), (), section)
+        elif self.value.get(kind):
+            for line in lines:
+                self.append((kind,), [line])
+        elif kind in self.value:
+            self._fill(next(pair for pair in root.value if pair[0].value == kind), kind, section[1:])
+        else:
+            self.append((), section)
 
-def add_missing(template: Path) -> list[Missing]:
-    """Add a placeholder for each value that the file does not have. Gives what it adds. Raises Problem."""
+    def _fill(self, empty: tuple[yaml.Node, yaml.Node], kind: str, lines: Sequence[str]) -> None:
+        """A section that has nothing in it yet."""
+        name, value = empty
+        without = self.text[: value.start_mark.index] + self.text[value.end_mark.index :]
+        comment, _, after = without[name.end_mark.index :].partition("\n")
+        written = "".join(f"{line}\n" for line in lines)
+        self.value[kind] = {}
+        self._change(f"{without[: name.end_mark.index]}{comment}\n{written}{after}", (kind,), lines)
+
+
+def with_missing(template: Path) -> tuple[list[Missing], str]:
+    """What the file does not have, and its text with a placeholder for each. Raises Problem."""
     if not _may_need_some(template):
-        return []
+        return [], ""
     from oncekit.local.deploy import missing_values
 
     file, missing = template.parent / FILE, missing_values(template)
     check_inside(template.parent, file)
     lines = {kind: [_line(each) for each in missing if each.kind == kind] for kind in KINDS}
-    if missing and not file.exists():
+    if not missing:
+        return [], ""
+    if not file.exists():
         sections = (f"{kind}:\n" + "".join(f"  {line}\n" for line in lines[kind]) for kind in KINDS if lines[kind])
-        file.write_text(text("values.yaml") + "".join(sections), encoding="utf-8")
-    elif missing:
-        values = ValuesFile(file)
-        for kind in KINDS:
-            _add(values, kind, lines[kind])
-        values.save()
-    return missing
+        return missing, text("values.yaml") + "".join(sections)
+    values = ValuesFile(file)
+    for kind in KINDS:
+        if lines[kind]:
+            values.add(kind, lines[kind])
+    return missing, values.text
 
 
 def _line(missing: Missing) -> str:
     return yaml.safe_dump({missing.name: missing.placeholder}, allow_unicode=True, width=math.inf).strip()
-
-
-def _add(values: ValuesFile, kind: str, lines: Sequence[str]) -> None:
-    if isinstance(values.value.get(kind), dict):
-        for line in lines:
-            values.append((kind,), [line])
-    elif lines:
-        values.append((), [f"{kind}:", *(f"  {line}" for line in lines)])
 
 
 def _may_need_some(template: Path) -> bool:

@@ -111,7 +111,7 @@ class YamlFile:
         return value == self.value
 
     def _by_hand(self, keys: Keys, lines: Sequence[str]) -> Problem:
-        there = " of ".join(reversed(keys))
+        there = " of ".join(reversed(keys)) or "it"
         return Problem(
             f"{self.path}: {there} is not written line by line, so it stays as it is; add there: "
             + "; ".join(line.strip() for line in lines if line.strip())

@@ -83,8 +83,11 @@ class Elsewhere:
             found = read_yaml(file.read_text(encoding="utf-8"), _Loader) or {}
         except (yaml.YAMLError, UnicodeDecodeError, DefinitionError) as error:
             raise NoTemplate(f"{file} is not YAML: {error}") from error
-        if not isinstance(found, dict) or not all(isinstance(each or {}, dict) for each in found.values()):
+        if not isinstance(found, dict):
             raise NoTemplate(f"{file} must have members {', '.join(KINDS)}, each with names and their values")
+        for kind, each in found.items():
+            if not isinstance(each or {}, dict):
+                raise NoTemplate(f"{file}:{line_of(file, str(kind))}: {kind} must have names and their values in it")
         if unknown := sorted(map(str, found.keys() - set(KINDS))):
             raise NoTemplate(f"{file}:{line_of(file, unknown[0])}: {unknown[0]} is none of {', '.join(KINDS)}")
         texts = {

@@ -840,6 +840,46 @@ def test_new_writes_a_placeholder_for_each_value_that_comes_from_elsewhere(forei
     assert planned(template).functions["once-Warehouse"].timeout == 20
 
 
+@pytest.mark.parametrize(
+    ("there", "then"),
+    [
+        ("Parameters:\n", "Parameters:\n  Vpc: Vpc\n"),
+        ("Parameters: # mine\nresolve:", "Parameters: # mine\n  Vpc: Vpc\nresolve:"),
+        ("Parameters: {} # mine\n# more\n", "Parameters:  # mine\n  Vpc: Vpc\n# more\n"),
+        ("ImportValue: ~\n", "ImportValue: ~\nParameters:\n  Vpc: Vpc\n"),
+        ("# mine", "# mine\nParameters:\n  Vpc: Vpc\n"),
+        ("", "Parameters:\n  Vpc: Vpc\n"),
+    ],
+)
+def test_an_empty_section_of_values_is_one_that_has_none_yet(ready: Application, there: str, then: str) -> None:
+    template, values = ready.folder / "template.yaml", ready.folder / "once/values.yaml"
+    template.write_text(f"{template.read_text()}\nParameters:\n    Vpc: {{Type: String}}\n")
+    values.write_text(there)
+    done = ready.once("new", "bill", "--function", "BillCustomer")
+    assert (done.code, values.read_text()) == (0, then), done.err
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ("# mine\nParameters: vpc\n", "once/values.yaml:2: Parameters must have names and their values in it"),
+        ("{ ImportValue: {} }", "once/values.yaml: it is not written line by line"),
+        ("Parameters: { a: b }\nresolve: [", "once/values.yaml is not YAML"),
+    ],
+)
+def test_values_that_cannot_be_added_to_are_told_before_anything_is_written(
+    ready: Application, there: str, said: str
+) -> None:
+    template = ready.folder / "template.yaml"
+    template.write_text(f"{template.read_text()}\nParameters:\n    Vpc: {{Type: String}}\n")
+    (ready.folder / "once/values.yaml").write_text(there)
+    before = state_of(ready)
+    done = ready.once("new", "bill", "--function", "BillCustomer")
+    after = {name: content for name, content in state_of(ready).items() if not name.startswith("build/")}
+    assert (done.code, done.out, after) == (2, "", before)
+    assert said in done.err
+
+
 OF_ELSEWHERE = {"!Ref SalesBus": "SalesBus", "!ImportValue sales-bus": "sales-bus", "sales": "sales"}
 """Where a rule of the template gets events from, and how that is named."""
 

@@ -90,7 +90,8 @@ def test_what_the_file_lacks_is_told_with_the_line_that_needs_it(path: Path, lac
     ("values", "said"),
     [
         ("Parameters: [", "once/values.yaml is not YAML"),
-        ("Parameters: x", "once/values.yaml must have members Parameters, ImportValue, resolve"),
+        ("x", "once/values.yaml must have members Parameters, ImportValue, resolve"),
+        ("# mine\nParameters: x", "once/values.yaml:2: Parameters must have names and their values in it"),
         (
             "# mine\nImportValues: { a: b }",
             r"once/values.yaml:2: ImportValues is none of Parameters, ImportValue, resolve",

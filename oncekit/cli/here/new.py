@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,6 +18,7 @@ from oncekit.problem import Problem
 if TYPE_CHECKING:
     from oncekit.adoption.operation import Additions, Wanted
     from oncekit.adoption.trigger import Trigger
+    from oncekit.local.elsewhere import Missing
 
 Name = Annotated[str, typer.Argument(metavar="OPERATION", help="The name of the operation, such as place-order.")]
 IsStep = Annotated[
@@ -104,6 +105,7 @@ def new(
         from oncekit.adoption.application_template import find_template
         from oncekit.adoption.names import Operation
         from oncekit.adoption.operation import Additions, Wanted
+        from oncekit.adoption.values import with_missing
 
         named = Operation(operation)
         given = {"--from-rule": from_rule, "--from-queue": from_queue}
@@ -128,9 +130,10 @@ def new(
             direct,
         )
         additions.add(wanted)
+        values = with_missing(path)
         written = additions.save()
         say(*written)
-        written += _add_values(path)
+        written += _add_values(path, *values)
         _advise(additions, wanted)
     test = f"tests/test_{named.folder}{'_direct' if direct else ''}.py"
     tell(f"Try it: pytest {test}" if written else "Once has all that it needs; nothing to do.")
@@ -177,13 +180,13 @@ def _payload_only(additions: Additions, function: str | None, gets: str | None, 
     return not Code.of(additions.template, function).knows_once
 
 
-def _add_values(template: Path) -> list[str]:
+def _add_values(template: Path, missing: Sequence[Missing], text: str) -> list[str]:
     """Placeholders for what the template takes from elsewhere. Gives the file, where it is new or changed."""
-    from oncekit.adoption.values import add_missing
     from oncekit.local.elsewhere import FILE
 
-    if not (missing := add_missing(template)):
+    if not missing:
         return []
+    (template.parent / FILE).write_bytes(text.encode())
     say(FILE)
     tell(
         f"{FILE} has a placeholder for each value that comes from elsewhere; change those that your code looks at: "
