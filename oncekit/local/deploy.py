@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,7 @@ from oncekit.local.archive import SUFFIX as ARCHIVE
 from oncekit.local.archive import unpack
 from oncekit.local.built import Built, Source
 from oncekit.local.definition import DefinitionError, render_definition, rendered, rendered_text
-from oncekit.local.elsewhere import REFERENCE, Elsewhere, Missing
+from oncekit.local.elsewhere import OTHER_REFERENCE, REFERENCE, Elsewhere, Missing
 from oncekit.local.intrinsics import (
     NO_VALUE,
     NoTemplate,
@@ -76,6 +77,8 @@ _MANAGED = "AWS::SecretsManager::Secret"
 LAYER = "AWS::Lambda::LayerVersion"
 FUNCTION = "AWS::Lambda::Function"
 _NOT_MOTOS = (NESTED, FUNCTION)
+_VERSION = re.compile(r":\d+$")
+"""At the end of a reference to a parameter of Parameter Store; here it has one."""
 
 
 _Value = TypeVar("_Value")
@@ -392,13 +395,16 @@ class _Deployment:
             return [self._referred(each) for each in value]
         if not isinstance(value, str) or "{{resolve:" not in value:
             return value
-        return REFERENCE.sub(lambda match: self._value_of(match[1]), value)
+        found = REFERENCE.sub(lambda match: self._value_of(match[1]), value)
+        if (unknown := OTHER_REFERENCE.search(found)) is not None:
+            raise TemplateError(f"{unknown[0]} refers to none of ssm, ssm-secure and secretsmanager")
+        return found
 
     def _value_of(self, reference: str) -> str:
         """What a dynamic reference is replaced by: what is made here has it, or the file."""
         service, _, rest = reference.partition(":")
         for logical_id, each in self.made.items():
-            if each.type == "AWS::SSM::Parameter" and service == "ssm" and each.ref == rest:
+            if each.type == "AWS::SSM::Parameter" and service == "ssm" and each.ref == _VERSION.sub("", rest):
                 return str(each.properties["Value"])
             if each.type == _MANAGED and each.ref and rest.startswith(each.ref):
                 return f"{logical_id}-{rest.removeprefix(each.ref).strip(':').partition(':')[2]}"

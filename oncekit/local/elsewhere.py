@@ -26,6 +26,10 @@ from oncekit.local.intrinsics import NoTemplate, NoValue, as_text
 FILE = "once/values.yaml"
 PARAMETERS, IMPORTS, RESOLVED = KINDS = ("Parameters", "ImportValue", "resolve")
 REFERENCE = re.compile(r"\{\{resolve:((?:ssm|ssm-secure|secretsmanager):[^{}]+)\}\}")
+OTHER_REFERENCE = re.compile(r"\{\{resolve:[^{}]*\}\}")
+"""What CloudFormation does with one is unconfirmed; it "supports" these three services:
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html
+"""
 _WRITTEN = {PARAMETERS: "parameter {}", IMPORTS: "!ImportValue {}", RESOLVED: "{{{{resolve:{}}}}}"}
 _USUAL = (
     *("value", "user@example.com", "https://example.com", "10.0.0.0/16", "example.com", "+15555550100", "Value-123456"),

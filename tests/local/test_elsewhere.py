@@ -181,6 +181,7 @@ def test_what_the_template_itself_has_needs_no_file(path: Path) -> None:
         "  Place: { Type: AWS::SSM::Parameter, Properties: { Type: String, Name: /shelf/place, Value: here } }\n"
         "  Pw: { Type: AWS::SecretsManager::Secret, Properties: { GenerateSecretString: {} } }\n"
         "  At: { Type: AWS::SNS::Topic, Properties: { DisplayName: '{{resolve:ssm:/shelf/place}}' } }\n"
+        "  First: { Type: AWS::SNS::Topic, Properties: { DisplayName: '{{resolve:ssm:/shelf/place:1}}' } }\n"
         "  By:\n    Type: AWS::SNS::Topic\n"
         "    Properties: { DisplayName: !Sub '{{resolve:secretsmanager:${Pw}:SecretString}}' }\n"
         "  Inner: { Type: AWS::CloudFormation::Stack, Properties: { TemplateURL: inner.yaml } }\n"
@@ -192,5 +193,16 @@ def test_what_the_template_itself_has_needs_no_file(path: Path) -> None:
     (path.parent / "other.yaml").write_text(topic)
     assert missing_values(path) == []
     made = planned(path).resources
-    assert made["At"].properties["DisplayName"] == "here"
+    assert made["At"].properties["DisplayName"] == made["First"].properties["DisplayName"] == "here"
     assert made["T"].properties["DisplayName"] == "5"
+
+
+@pytest.mark.parametrize("reference", ["{{resolve:s3:foo}}", "{{resolve:ssm}}", "{{resolve:}}"])
+def test_what_refers_to_no_service_that_has_values_is_left_out_with_the_reason(path: Path, reference: str) -> None:
+    path.write_text(
+        "Transform: AWS::Serverless-2016-10-31\nResources:\n  Rest: { Type: AWS::SNS::Topic }\n"
+        f"  At: {{ Type: AWS::SNS::Topic, Properties: {{ DisplayName: 'a {reference} b' }} }}\n"
+    )
+    made = planned(path)
+    assert list(made.resources) == ["Rest"]
+    assert made.unread == {"At": f"AWS::SNS::Topic: {reference} refers to none of ssm, ssm-secure and secretsmanager"}
