@@ -77,6 +77,11 @@ _MANAGED = "AWS::SecretsManager::Secret"
 LAYER = "AWS::Lambda::LayerVersion"
 FUNCTION = "AWS::Lambda::Function"
 _NOT_MOTOS = (NESTED, FUNCTION)
+_RESPONSE = re.compile(r"""^\s*import cfnresponse\b|require\(\s*['"]cfn-response['"]\s*\)""", re.MULTILINE)
+_ADDED = "CloudFormation adds this module to code in a template, and the local cloud does not"
+"""It does for this "exact import statement" only:
+https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cfn-lambda-function-code-cfnresponsemodule.html
+"""
 _VERSION = re.compile(r":\d+$")
 """At the end of a reference to a parameter of Parameter Store; here it has one."""
 
@@ -562,8 +567,12 @@ class _Deployment:
                 return Deployed(FUNCTION, properties, name, reader, is_run=False, why=found)
             code = found
             self.sources.add(code)
-        elif "ZipFile" in properties["Code"] and not self.dry:
-            code = self._inline(str(properties["Code"]["ZipFile"]), str(properties.get("Runtime")))
+        elif "ZipFile" in properties["Code"]:
+            text = str(properties["Code"]["ZipFile"])
+            if (response := _RESPONSE.search(text)) is not None:
+                why = f"{response[0].strip()}: {_ADDED}"
+                return Deployed(FUNCTION, properties, name, reader, is_run=False, why=why)
+            code = code if self.dry else self._inline(text, runtime)
         if code.suffix == ARCHIVE and code.is_file():
             code = self._unzipped(code)
         elif code.is_file() and code.suffix in (".py", ".js", ".mjs", ".cjs"):  # packaging makes an archive of it
@@ -590,7 +599,10 @@ class _Deployment:
         return Deployed(FUNCTION, properties, name, reader)
 
     def _inline(self, text: str, runtime: str) -> Path:
-        """The folder of code that is in the template itself: Lambda has it in a file `index`."""
+        """The folder of code that is in the template itself: Lambda has it in a file `index`, of CommonJS in Node.js.
+
+        https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-lambda-function-code.html
+        """
         folder = self._folder_for(text.encode())
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / ("index.py" if runtime.startswith("python") else "index.js")

@@ -63,6 +63,20 @@ def left(stand: Stand) -> list[str]:
     return list(left_out(stand.stack.resources, stand.stack.unread))
 
 
+@pytest.mark.parametrize(
+    ("runtime", "imported"), [("python3.13", "import cfnresponse"), ("nodejs22.x", "require('cfn-response')")]
+)
+def test_code_in_the_template_that_needs_a_module_of_cloudformations_is_in_name_only(
+    stand: Stand, runtime: str, imported: str
+) -> None:
+    stand.deploy(
+        "  Made:\n    Type: AWS::Serverless::Function\n    Properties:\n"
+        f"      Runtime: {runtime}\n      Handler: index.handler\n      InlineCode: |\n        {imported}\n"
+    )
+    why = "CloudFormation adds this module to code in a template, and the local cloud does not"
+    assert left(stand) == [f"Made (AWS::Lambda::Function: {imported}: {why})"]
+
+
 SCHEDULE = "{ ScheduleExpression: every day, Target: { Arn: !GetAtt Works.Arn, RoleArn: 'arn:aws:iam::1:role/r' } }"
 
 
