@@ -27,7 +27,7 @@ FILE = "once/values.yaml"
 PARAMETERS, IMPORTS, RESOLVED = KINDS = ("Parameters", "ImportValue", "resolve")
 REFERENCE = re.compile(r"\{\{resolve:((?:ssm|ssm-secure|secretsmanager):[^{}]+)\}\}")
 OTHER_REFERENCE = re.compile(r"\{\{resolve:[^{}]*\}\}")
-"""What CloudFormation does with one is unconfirmed; it "supports" these three services:
+"""What CloudFormation does with one is unconfirmed; it "supports" three services:
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/dynamic-references.html
 """
 _WRITTEN = {PARAMETERS: "parameter {}", IMPORTS: "!ImportValue {}", RESOLVED: "{{{{resolve:{}}}}}"}
