@@ -16,6 +16,8 @@ from typing import Any
 from oncekit.local.definition import DefinitionError
 
 _VARIABLE = re.compile(r"\$\{(!?[^}]+)\}")
+_MOST = 200
+"""Characters of what is told of a value."""
 NO_VALUE = object()
 """What `AWS::NoValue` resolves to; a member or an element that resolves to it is left out."""
 
@@ -32,7 +34,11 @@ class NoValue(NoTemplate):
     """A value that comes from elsewhere is missing: whoever has it is told where to write it."""
 
 
-_AS_SAM_SAYS = "; `sam validate --lint` says what is wrong with it"
+class _NotResolved(TemplateError):
+    """What a function of a template gives is not known here; whose value it is, the caller knows."""
+
+
+WHOSE_FAULT = "; if `sam validate --lint` finds nothing wrong there, that is a fault of the local cloud"
 
 
 @contextmanager
@@ -40,11 +46,15 @@ def readable(what: str) -> Iterator[None]:
     """A part of a template that has another form than CloudFormation's, as while it is edited, is said by its name."""
     try:
         yield
+    except _NotResolved as error:
+        raise TemplateError(f"{what}: {error}{WHOSE_FAULT}") from error
     except (TemplateError, DefinitionError):
         raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError, re.error) as error:
-        why = f"{error} is missing" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
-        raise TemplateError(f"{what} cannot be read ({why}){_AS_SAM_SAYS}") from error
+    except KeyError as error:
+        raise TemplateError(f"{what} has no {error.args[0]}, which the local cloud looks for{WHOSE_FAULT}") from error
+    except (AttributeError, IndexError, TypeError, ValueError, RecursionError, re.error) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise TemplateError(f"{what} has a form that the local cloud does not read ({why}){WHOSE_FAULT}") from error
 
 
 def what_is(value: Any) -> str:
@@ -56,7 +66,7 @@ def what_is(value: Any) -> str:
 def reason_of(error: Exception, logical_id: str, kind: str) -> str:
     """What was wrong with a resource, without its name, which is told with it."""
     text = " ".join(str(error).split()).removeprefix(f"{logical_id} ({kind}): ").removeprefix(f"{logical_id}: ")
-    return text.removeprefix(f"{logical_id} ").removesuffix(_AS_SAM_SAYS)
+    return text.removeprefix(f"{logical_id} ").removesuffix(WHOSE_FAULT)
 
 
 def _not_imported(name: str) -> str:
@@ -85,7 +95,7 @@ class Resolver:
         if len(node) == 1:
             name, argument = next(iter(node.items()))
             if function := self._function(name):
-                return function(argument)
+                return _resolved(name, argument, function)
         resolved = {key: self.resolve(value) for key, value in node.items()}
         return {key: value for key, value in resolved.items() if value is not NO_VALUE}
 
@@ -99,7 +109,7 @@ class Resolver:
 
     def _function(self, name: str) -> Callable[[Any], Any] | None:
         if name.startswith("Fn::") and name not in _FUNCTIONS:
-            raise TemplateError(f"the local cloud does not support {name}")
+            raise _NotResolved(f"the local cloud does not support {name}")
         return functools.partial(_FUNCTIONS[name], self) if name in _FUNCTIONS else None
 
     def _condition(self, name: Any) -> Any:
@@ -169,6 +179,17 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::ImportValue": lambda resolver, a: resolver.imported(str(resolver.resolve(a))),
     "Fn::Base64": lambda resolver, a: base64.b64encode(str(resolver.resolve(a)).encode()).decode(),
 }
+
+
+def _resolved(name: str, argument: Any, function: Callable[[Any], Any]) -> Any:
+    try:
+        return function(argument)
+    except (TemplateError, DefinitionError):
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        why = f"there is no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        written = json.dumps(argument, default=str)[:_MOST]
+        raise _NotResolved(f"{name} of {written} cannot be resolved here ({why})") from error
 
 
 def as_text(value: Any) -> str:

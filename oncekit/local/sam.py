@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.local.elsewhere import line_of
-from oncekit.local.intrinsics import TemplateError, what_is
+from oncekit.local.intrinsics import WHOSE_FAULT, TemplateError, what_is
 from oncekit.own_stack import MADE, ONCE
 
 FILE_SCHEME = "s3://local/"
@@ -195,7 +195,7 @@ def translate(source: dict[str, Any], values: Mapping[str, str], path: Path, not
             why = f"SAM's translator fails on it: {type(error).__name__}: {error}"
             found = next((name for name in source["Resources"] if _is_left(source, name) and is_the_reason(name)), None)
             if found is None:
-                raise TemplateError(f"{path}: {why}; `sam validate --lint` may say what is wrong with it") from error
+                raise TemplateError(f"{path}: {why}{WHOSE_FAULT}") from error
             _leave_out(source, found, why, not_read)
 
 

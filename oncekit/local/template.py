@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -211,9 +212,9 @@ def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
     if allowed and not set(parts) <= set(allowed):
         return f"must be one of {', '.join(allowed)}"
     pattern = str(declaration.get("AllowedPattern", ".*"))
-    is_judged = r"\p" not in pattern  # CloudFormation's patterns are Java's, which has classes that Python has not
-    if is_judged and any(re.fullmatch(pattern, part, re.DOTALL) is None for part in parts):
-        return f"must be {declaration.get('ConstraintDescription', 'as ' + declaration['AllowedPattern'])}"
+    with suppress(re.error):  # CloudFormation's patterns are Java's, which has classes and groups that Python has not
+        if any(re.fullmatch(pattern, part, re.DOTALL) is None for part in parts):
+            return f"must be {declaration.get('ConstraintDescription', 'as ' + declaration['AllowedPattern'])}"
     if declaration.get("Type") == "Number":
         try:
             number = float(value)

@@ -164,6 +164,7 @@ def test_with_a_placeholder_for_each_missing_value_it_is_deployed(path: Path) ->
         "{ Type: String, AllowedPattern: '^fsvol-[A-Za-z0-9]+' }",
         "{ Type: String, AllowedPattern: '[^@]+@[^@]+' }",
         r"{ Type: String, AllowedPattern: '^[\p{L}]+$' }",
+        "{ Type: String, AllowedPattern: '(?<word>[a-z]+)' }",
         "{ Type: 'List<AWS::EC2::Subnet::Id>' }",
     ],
 )

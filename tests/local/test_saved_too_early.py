@@ -63,16 +63,21 @@ def edited(cloud: LocalCloud, tmp_path: Path) -> Iterator[Edited]:
         ("  N: hello\n", "N: it is a text, and must be an object"),
         (TYPE.format("SNS::Topic", "hello"), "N: its Properties are a text, and must be an object"),
         (TYPE.format("DynamoDB::Table", "{}"), "N (AWS::DynamoDB::Table): moto"),
-        (TYPE.format("Lambda::Function", "{}"), "N cannot be read ('Code' is missing)"),
+        (
+            TYPE.format("Lambda::Function", "{}"),
+            "N has no Code, which the local cloud looks for; if",
+        ),
         (TYPE.format("IAM::Role", "{ Policies: [{ PolicyDocument: { Statement: [hello] } }] }"), "the policy N."),
-        (TYPE.format("Scheduler::Schedule", "{ ScheduleExpression: rate(5 minutes) }"), "N cannot be read ('Target'"),
+        (TYPE.format("Scheduler::Schedule", "{ ScheduleExpression: rate(5 minutes) }"), "N has no Target, which"),
         (TYPE.format("SQS::Queue", "{ RedrivePolicy: 5 }"), "(AWS::SQS::Queue): moto, which plays its service here"),
-        (TYPE.format("SNS::Topic", "{ TopicName: !Select [3, [a]] }"), "N cannot be read (IndexError"),
-        ("Parameters: { X: { Type: String, Default: a, AllowedPattern: '(' } }\n", "parameter X cannot be read"),
-        ("Outputs: { X: {} }\n", "the output X cannot be read ('Value' is missing)"),
+        (
+            TYPE.format("SNS::Topic", "{ TopicName: !Select [3, [a]] }"),
+            'N: Fn::Select of [3, ["a"]] cannot be',
+        ),
+        ("Outputs: { X: {} }\n", "the output X has no Value, which the"),
         (
             "  N: { Type: AWS::SNS::Topic, Condition: C }\nConditions: { C: !Not [!Condition C] }\n",
-            "N cannot be read (RecursionError",
+            "N has a form that the local cloud does not read (RecursionError",
         ),
         (
             TYPE.format("Serverless::Application", REPOSITORY),
