@@ -51,7 +51,7 @@ class YamlFile:
         Into braces or brackets goes what is one line. Raises Problem, with the lines, for more, and for what is empty.
         """
         node = _node(yaml.compose(self.text, Loader=yaml.SafeLoader), keys)
-        if node is None or not node.value or (node.flow_style and len(lines) > 1):
+        if not isinstance(node, yaml.CollectionNode) or not node.value or (node.flow_style and len(lines) > 1):
             raise self._by_hand(keys, lines)
         if node.flow_style:
             end = node.end_mark.index - 1
@@ -132,7 +132,7 @@ def found(value: Any, keys: Sequence[str]) -> Any:
         if isinstance(value, list):
             value = value[int(key)] if int(key) < len(value) else None
         else:
-            value = value.get(key) if isinstance(value, dict) else None
+            value = value.get(key) if isinstance(value, dict) and isinstance(key, str) else None
     return value
 
 

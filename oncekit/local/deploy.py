@@ -49,6 +49,7 @@ from oncekit.local.intrinsics import (
     as_text,
     readable,
     reason_of,
+    what_is,
 )
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
@@ -581,7 +582,9 @@ class _Deployment:
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
         self.sources.update(layers)
         packages = f"lib/{properties.get('Runtime')}/site-packages"
-        concurrency = properties.get("ReservedConcurrentExecutions")
+        concurrency, role = properties.get("ReservedConcurrentExecutions"), properties.get("Role")
+        if not isinstance(role, str | None):
+            raise TemplateError(f"{logical_id}: its Role is {what_is(role)}, and must be a text")
         self.functions[name] = FunctionSpec(
             code=code,
             handler=properties["Handler"],
@@ -594,7 +597,7 @@ class _Deployment:
             runtime=runtime,
             python_path=tuple(folder for layer in layers for folder in (layer, layer / packages)),
             layers=roots,
-            role=properties.get("Role"),
+            role=role,
         )
         return Deployed(FUNCTION, properties, name, reader)
 

@@ -76,6 +76,16 @@ def test_who_adopts_once_is_told_the_line_and_nothing_is_written(tmp_path: Path,
         assert re.sub(r":\d+:.*", "", said) in done.err and said.partition(": ")[2] in done.err
 
 
+@pytest.mark.parametrize("properties", ["~", "{ Layers: [{ Ref: {} }], Runtime: { Ref: [a] } }"])
+def test_a_function_of_another_form_is_taken_or_told_in_one_sentence(tmp_path: Path, properties: str) -> None:
+    template = tmp_path / "template.yaml"
+    with contextlib.chdir(tmp_path):
+        template.write_text(f"{HEAD}  N: {{ Type: AWS::Serverless::Function, Properties: {properties} }}\n")
+        assert once(no_stack, "init").code == 0
+        done = once(no_stack, "new", "do-it", "--function", "N", "--direct")
+        assert done.code == 0 or "is not written line by line" in done.err
+
+
 @pytest.mark.parametrize(("odd", "said"), ODD_SECTIONS.items())
 def test_a_section_of_another_form_is_told_with_its_line(tmp_path: Path, odd: str, said: str) -> None:
     (tmp_path / "template.yaml").write_text(HEAD + odd)
@@ -98,6 +108,9 @@ LEFT = {
     "N: { Properties: {} }\n": "N (unknown type: it has no Type)",
     "N: { Type: AWS::SNS::Topic, Properties: [a] }\n": "N (AWS::SNS::Topic: its Properties are a list, and must be an",
     OF_EVENTS.format("{ A: a }").strip(): "N.A (an event without a Type: ",
+    "N: { Type: AWS::Lambda::Function, Properties: { Code: { ZipFile: a }, Handler: a.b, Role: { a: b } } }\n": (
+        "N (AWS::Lambda::Function: its Role is an object, and must be a text)"
+    ),
     f"N: {OF['list']}\n": "N (unknown type: it is a list, and must be an object)",
     f"N: {OF['text']}\n": "N (unknown type: it is a text, and must be an object)",
     f"N: {OF['untyped']}\n": "N (unknown type: it has no Type)",
