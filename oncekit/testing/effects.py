@@ -26,7 +26,10 @@ ENTRANCES = ("RequestQueue", "RequestBus", "OperationStateMachine", "FastStateMa
 SEEN_AS_CONTENTS = ("dynamodb", "s3", "http", "function", "lambda")
 """Services whose effects are what they hold, or what the functions do that are called."""
 TELEMETRY = ("cloudwatch", "logs", "xray", "sts", "kms", "secretsmanager", "ssm", "firehose", "appconfigdata")
-TOKENS = ("MessageDeduplicationId", "ClientRequestToken", "ClientToken", "IdempotencyToken", "name")
+TOKENS = (
+    *("MessageDeduplicationId", "ClientRequestToken", "ClientToken", "IdempotencyToken", "name"),
+    *("clientRequestToken", "clientToken", "idempotencyToken"),
+)
 """By these the service knows a second sending again."""
 TIME = "a time"
 COUNTS_ATTEMPTS = re.compile("attempt|fence|tries|try", re.IGNORECASE)

@@ -89,7 +89,8 @@ def test_a_call_that_its_service_refuses_is_not_done(status: int, is_done: bool)
     [
         ("sqs", "send_message", "MessageDeduplicationId"),
         ("rds-data", "execute_statement", "ClientRequestToken"),
-        ("ecs", "run_task", "ClientToken"),
+        ("ec2", "run_instances", "ClientToken"),
+        ("ecs", "run_task", "clientToken"),
         ("acm", "request_certificate", "IdempotencyToken"),
         ("stepfunctions", "start_execution", "name"),
     ],
