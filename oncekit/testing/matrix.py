@@ -145,7 +145,8 @@ class Matrix:
         if not struck:
             raise NothingToStrike(f"{self._operation}: no strike in {seconds:g} s: give more `seconds`")
         allowed = tuple(may_repeat)
-        findings = [each for each in _grouped(found) if each.kind != "twice" or not each.place.startswith(allowed)]
+        grouped = _grouped(found, has_library=self._language == PYTHON)
+        findings = [each for each in grouped if each.kind != "twice" or not each.place.startswith(allowed)]
         left_out = [each.what for each in strikes[len(struck) :]]
         effects = [each for each in expected.places if each not in (ANSWER, END)]
         unseen = "" if self._language == PYTHON else _unseen(self._language, usual)
@@ -384,12 +385,19 @@ def _told(record: Mapping[str, Any]) -> str:
     return f"{record['status']}{why}"
 
 
-def _grouped(found: Iterable[Found]) -> list[Finding]:
+def _grouped(found: Iterable[Found], has_library: bool) -> list[Finding]:
     """The same difference of several strikes is one finding."""
     groups: dict[tuple[str, str], list[Found]] = {}
     for each in found:
         groups.setdefault((each[0].kind, each[0].place), []).append(each)
     return [
-        Finding(kind, place, group[0][0].what, group[0][2], tuple(dict.fromkeys(strike for _, strike, _ in group)))
+        Finding(
+            kind,
+            place,
+            group[0][0].what,
+            group[0][2],
+            tuple(dict.fromkeys(strike for _, strike, _ in group)),
+            has_library,
+        )
         for (kind, place), group in groups.items()
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -259,7 +260,7 @@ def test_a_report_tells_each_finding_with_its_lines_and_what_to_do() -> None:
         "    app.py:1 in handler",
         "    app.py:2 in handler",
         "    when it dies (and in 2 other runs)",
-        f"    → {ADVICE['twice']}",
+        f"    → {found[0].advice}",
         "✗ lost: Mails: none",
         "    when a",
         f"    → {ADVICE['lost']}",
@@ -277,3 +278,37 @@ def test_a_report_without_a_finding_says_so() -> None:
 def test_each_kind_of_finding_has_an_advice(kind: str) -> None:
     one = Report("place", [], [Finding(kind, "Orders", "", (), ("a",))], ["a"], [], 1.0)
     assert ": 1 finding\n" in str(one) and str(one).splitlines()[-1].startswith("    → ")
+
+
+LEFT = 'allow it with `may_repeat` if a second one does no harm, or send "onCrash": "quarantine"'
+
+
+@pytest.mark.parametrize(
+    ("place", "told", "without_the_library"),
+    [
+        *(
+            (each, f"neither a step nor a key makes it happen once: {LEFT}", "neither a step")
+            for each in ("sns.publish", "ses.send_email", "sesv2.send_email", "events.put_events", "sqs.send_message")
+        ),
+        (
+            "ecs.run_task",
+            "give it request.provider_key(...) as its clientToken",
+            "give it a key made of the payload as",
+        ),
+        ("stepfunctions.start_execution", "give it request.provider_key(...) as its name", "give it a key made of"),
+        (
+            "POST https://a.example/x",
+            "give the provider request.provider_key(...) as",
+            "give the provider a key made of",
+        ),
+        ("Orders", "make it part of a request.step", "write it under a key made of the payload"),
+        ("my.table", "make it part of a request.step", "write it under a key made of the payload"),
+    ],
+)
+def test_what_to_do_against_a_second_effect_is_what_helps_this_effect(
+    place: str, told: str, without_the_library: str
+) -> None:
+    one = Finding("twice", place, "2 instead of 1", (), ("a",))
+    assert one.advice.startswith(told)
+    other = replace(one, has_library=False)
+    assert other.advice.startswith(without_the_library) and "request." not in other.advice
