@@ -29,6 +29,7 @@ TRIGGERS = {
     "bill-customer": "{ Type: EventBridgeRule, Properties: { Pattern: { detail-type: [InvoiceIssued] } } }",
     "close-day": "{ Type: Schedule, Properties: { Schedule: 'cron(0 0 * * ? *)' } }",
     "place-order": "{ Type: Api, Properties: { RestApiId: !Ref Rest, Path: '/shops/{shop}/orders', Method: post } }",
+    "return-goods": "{ Type: Api, Properties: { RestApiId: !Ref Rest, Path: '/returns/{order}', Method: post } }",
     "cancel-order": "{ Type: HttpApi, Properties: { ApiId: !Ref Http, Path: '/orders/{order}', Method: delete } }",
 }
 TEMPLATE = """
@@ -222,6 +223,23 @@ def test_a_body_cannot_pretend_to_be_a_claim_or_a_path(cloud: TestCloud) -> None
     asked(cloud, "POST", "/shops/north/orders", {"item": "tea", "shop": "south", "by": "another"})
     [order] = cloud.rows("Reservations")
     assert (order["shop"], order["by"]) == ("north", "u-1")
+
+
+def test_a_route_of_powertools_answers_duplicates_alike(cloud: TestCloud) -> None:
+    first, second = (asked(cloud, "POST", "/returns/o-1", {}) for _ in range(2))
+    assert (first.status_code, second.status_code, first.json()) == (200, 200, {"returned": "o-1"}), first.text
+    assert second.json() == first.json() and second.headers["Idempotent-Replayed"] == "true"
+    assert asked(cloud, "POST", "/returns/o-2", {}).status_code == 422, "another payload under its key"
+    refused = asked(cloud, "POST", "/returns/o-1", {}, key=None)
+    assert (refused.status_code, refused.headers["Content-Type"]) == (400, "application/problem+json")
+    assert states(cloud) == {"k": ONCE}
+
+
+def test_what_a_route_of_powertools_leaves_is_finished_by_recovery(cloud: TestCloud) -> None:
+    with cloud.fault(function_crashes(after="call:dynamodb.update_item")):
+        assert asked(cloud, "POST", "/returns/o-1", {}).status_code == 502
+    cloud.recover()
+    assert states(cloud) == {"k": ("COMPLETED", 2)}
 
 
 def test_the_token_that_the_page_makes_is_accepted(cloud: TestCloud) -> None:
