@@ -15,7 +15,7 @@ from oncekit.adoption.direct_lane import OTHER_LANGUAGE, given_up_too_early, lin
 from oncekit.adoption.library_layer import known, too_old, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
-from oncekit.adoption.shapes import BODY, DETAIL, OF_HTTP, RECORDS, STATUS_CODE
+from oncekit.adoption.shapes import BODY, DETAIL, EVENT_CLASS, LOCK, OF_HTTP, RECORDS, RESOLVER, STATUS_CODE
 from oncekit.adoption.trigger import FromRule
 from oncekit.local.built import Built, Source
 from oncekit.local.lambda_runtime.entry import has_library
@@ -43,8 +43,15 @@ for what fails for good, and let other errors go on""",
 keeps its event; else let senders put into the payload what it needs of that, and read it there"""
         for each in OF_HTTP
     },
+    RESOLVER: """has an event handler of Powertools, which takes what its API sends, and gets the payload: keep its \
+API, with --direct, and ask for the work in a route (docs/direct-lane.md has one)""",
+    EVENT_CLASS: """takes the event of its trigger, as a class of Powertools, and gets the payload: let it take that, \
+or keep its trigger, with --direct""",
 }
 """What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
+TWO_LOCKS = """has Powertools' idempotency, too, which makes two locks: keep Once's, and take that one away, as it \
+refuses an attempt after a crash while its record is in progress; that one alone will do where the sender tries again \
+and a repeat does no harm (docs/alternatives.md)"""
 
 
 def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
@@ -53,8 +60,7 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
     if function is not None:
         properties = template.function(function)
         code = Code.of(template, function)
-        if not wanted.direct:
-            yield from _of_shapes(function, code, wanted, template.path.parent)
+        yield from _of_shapes(function, code, wanted, template.path.parent)
         yield from _of_code(template, function, code)
         yield from _of_runtime(template, function)
         yield from (told for name, told in unlike(template) if name == function)
@@ -94,8 +100,8 @@ def _of_shapes(function: str, code: Code, wanted: Wanted, root: Path) -> Iterato
     if wanted.example is None and isinstance(wanted.trigger, FromRule) and wanted.trigger.payload == "$":
         known = LASTING
     for member, (file, line) in sorted(code.shapes().items(), key=lambda each: each[1]):
-        if member not in known:
-            yield f"{os.path.relpath(file, root)}:{line}: {function} {SHAPES[member]}"
+        if member == LOCK or not (wanted.direct or member in known):
+            yield f"{os.path.relpath(file, root)}:{line}: {function} {SHAPES.get(member, TWO_LOCKS)}"
 
 
 def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterator[str]:

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
+
+from oncekit.adoption.powertools import (
+    BATCH,
+    LOCKS,
+    event_classes,
+    in_full,
+    is_resolver,
+    looks_at_detail,
+    names,
+)
 
 RECORDS, BODY, DETAIL, STATUS_CODE = "Records", "body", "detail", "statusCode"
 Node = tuple[Path, ast.AST]
@@ -14,7 +24,8 @@ OF_HTTP = (
 )
 """What API Gateway and function URLs put beside a body, under names that hardly any payload has."""
 _READ = (RECORDS, BODY, DETAIL, *OF_HTTP)
-_POWERTOOLS = {"aws_lambda_powertools.utilities.batch": RECORDS, "aws_lambda_powertools.event_handler": BODY}
+RESOLVER, EVENT_CLASS, LOCK = "a resolver", "an event's class", "another lock"
+"""What is not a member: an event handler, an event that is taken as a class of Powertools, its idempotency."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -26,11 +37,18 @@ def shapes(modules: Sequence[Node], handler: str) -> Mapping[str, tuple[Path, in
     found: dict[str, tuple[Path, int]] = {}
     handlers = [each for _, each in _defined(modules).get(handler, []) if isinstance(each, _FUNCTIONS)]
     events = {"event", *(each.args.args[0].arg for each in handlers if each.args.args)}
+    known = {path: names(tree) for path, tree in modules}
+    resolvers = _resolvers(modules, known)
     for path, node in _reached(modules, handler):
         for each in ast.walk(node):
-            if (member := _shape(each, events)) is not None:
-                place = (path, getattr(each, "lineno", 0))
-                found[member] = min(found.get(member, place), place)
+            place = (path, getattr(each, "lineno", 0))
+            for member in (_shape(each, events), *_of_powertools(each, known[path], events)):
+                if member is not None:
+                    found[member] = min(found.get(member, place), place)
+            if isinstance(node, (*_FUNCTIONS, ast.Module)) and (name := _name(each)) in resolvers:
+                found[RESOLVER] = resolvers[name]
+    if found.keys() & {RECORDS, RESOLVER}:
+        found.pop(EVENT_CLASS, None)  # the same, seen twice
     return found
 
 
@@ -40,11 +58,35 @@ def _shape(node: ast.AST, events: set[str]) -> str | None:
             return member
         case ast.Call(ast.Attribute(ast.Name(event), "get"), [ast.Constant(str() as member), *_]) if event in events:
             return member if member in _READ else None
+        case ast.Attribute(ast.Name(event), "records") if event in events:
+            return RECORDS
         case ast.Dict(keys) if any(isinstance(each, ast.Constant) and each.value == STATUS_CODE for each in keys):
             return STATUS_CODE
-        case ast.ImportFrom(module=str() as module) | ast.Import([ast.alias(name=module)]):
-            return next((member for name, member in _POWERTOOLS.items() if f"{module}.".startswith(f"{name}.")), None)
     return None
+
+
+def _of_powertools(node: ast.AST, known: Mapping[str, str], events: Container[str]) -> Iterator[str]:
+    name = in_full(node, known).rpartition(".")[2]
+    if name in BATCH:
+        yield RECORDS
+    if name in LOCKS:
+        yield LOCK
+    for each in event_classes(node, known, events):
+        yield DETAIL if looks_at_detail(each) else EVENT_CLASS
+
+
+def _resolvers(modules: Sequence[Node], known: Mapping[Path, Mapping[str, str]]) -> Mapping[str, tuple[Path, int]]:
+    """The names of event handlers, each with where it is made."""
+    found: dict[str, tuple[Path, int]] = {}
+    for path, tree in modules:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and is_resolver(node.value, known[path]):
+                found |= {name: (path, node.lineno) for each in node.targets if (name := _name(each))}
+    return found
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _reached(modules: Sequence[Node], handler: str) -> Iterator[Node]:
@@ -58,8 +100,7 @@ def _reached(modules: Sequence[Node], handler: str) -> Iterator[Node]:
         path, node = waiting.pop()
         yield path, node
         for each in ast.walk(node):
-            name = each.id if isinstance(each, ast.Name) else each.attr if isinstance(each, ast.Attribute) else ""
-            waiting += defined.pop(name, [])
+            waiting += defined.pop(_name(each), [])
 
 
 def _defined(modules: Sequence[Node]) -> dict[str, list[Node]]:

@@ -617,16 +617,106 @@ SHAPES = {
         'warehouse/inner/more.py:1: Warehouse reads event["Records"]',
     ),
     "records by Powertools": (
-        {"reserve": "from aws_lambda_powertools.utilities.batch import BatchProcessor\ndef handler(e, _): 1\n"},
-        'warehouse/reserve.py:1: Warehouse reads event["Records"]',
+        {
+            "reserve": "import aws_lambda_powertools.utilities.batch as batch\n"
+            "processor = batch.BatchProcessor(event_type=batch.EventType.SQS)\ndef reserve(record): 1\n"
+            "def handler(sent, context):\n    return batch.process_partial_response(sent, reserve, processor)\n"
+        },
+        'warehouse/reserve.py:5: Warehouse reads event["Records"]',
+    ),
+    "records by a name of Powertools": (
+        {"reserve": "def handler(sent, context):\n    for each in sent.records: each.body\n"},
+        'warehouse/reserve.py:2: Warehouse reads event["Records"]',
     ),
     "a body, in an event of another name": (
         {"reserve": "import json\ndef handler(sent, context):\n    return json.loads(sent['body'])['id']\n"},
         'warehouse/reserve.py:3: Warehouse reads event["body"], and gets the payload, which is parsed already',
     ),
-    "a body by Powertools": (
-        {"reserve": "from aws_lambda_powertools.event_handler import APIGatewayRestResolver\ndef handler(e, _): 1\n"},
-        'warehouse/reserve.py:1: Warehouse reads event["body"]',
+    "an event handler of Powertools": (
+        {"reserve": "from routes import app\ndef handler(event, context):\n    return app.resolve(event, context)\n"}
+        | {
+            "routes": "from aws_lambda_powertools.event_handler import APIGatewayRestResolver\n"
+            "app = APIGatewayRestResolver()\n@app.get('/')\ndef all(): return []\n"
+        },
+        "warehouse/routes.py:2: Warehouse has an event handler of Powertools, which takes what its API sends, and gets "
+        "the payload: keep its API, with --direct",
+    ),
+    "an event by a decorator of Powertools": (
+        {
+            "reserve": "from aws_lambda_powertools.utilities.data_classes import S3Event, event_source\n"
+            "@event_source(data_class=S3Event)\ndef handler(event, context):\n    return event.bucket_name\n"
+        },
+        "warehouse/reserve.py:2: Warehouse takes the event of its trigger, as a class of Powertools, and gets",
+    ),
+    "an event that a class of Powertools is made of": (
+        {
+            "reserve": "from aws_lambda_powertools.utilities import data_classes\n"
+            "def handler(sent, context):\n    return data_classes.APIGatewayProxyEventV2(sent).json_body\n"
+        },
+        "warehouse/reserve.py:3: Warehouse takes the event of its trigger",
+    ),
+    "an event by its annotation, whose model extends one of Powertools": (
+        {
+            "reserve": "from aws_lambda_powertools.utilities.parser import event_parser\n"
+            "from aws_lambda_powertools.utilities.parser.models import SqsModel\n"
+            "class Orders(SqsModel):\n    pass\n"
+            "@event_parser\ndef handler(event: Orders, context):\n    return event.Records\n"
+        },
+        "warehouse/reserve.py:6: Warehouse takes the event of its trigger",
+    ),
+    "an envelope of Powertools": (
+        {
+            "reserve": "from aws_lambda_powertools.utilities.parser import envelopes, event_parser\n"
+            "class Order: pass\n@event_parser(model=Order, envelope=envelopes.SqsEnvelope)\n"
+            "def handler(event, context): 1\n"
+        },
+        "warehouse/reserve.py:3: Warehouse takes the event of its trigger",
+    ),
+    "a detail by Powertools": (
+        {
+            "reserve": "from aws_lambda_powertools.utilities.data_classes import EventBridgeEvent, event_source\n"
+            "@event_source(data_class=EventBridgeEvent)\ndef handler(event, context):\n    return event.detail\n"
+        },
+        'warehouse/reserve.py:2: Warehouse reads event["detail"]',
+    ),
+    "another lock": (
+        {
+            "reserve": "from aws_lambda_powertools.utilities.idempotency import idempotent_function\n"
+            "@idempotent_function(data_keyword_argument='order', persistence_store=None)\ndef reserve(order): 1\n"
+            "def handler(order, context): return reserve(order=order)\n"
+        },
+        "warehouse/reserve.py:2: Warehouse has Powertools' idempotency, too, which makes two locks: keep Once's",
+    ),
+    "not an error of Powertools' event handler": (
+        {
+            "reserve": "from aws_lambda_powertools.event_handler.exceptions import NotFoundError\n"
+            "from aws_lambda_powertools.event_handler import Response, content_types\n"
+            "def handler(order, context): raise NotFoundError\n"
+        },
+        "",
+    ),
+    "not what Powertools has for another handler in the same file": (
+        {
+            "reserve": "from aws_lambda_powertools.event_handler import APIGatewayRestResolver\n"
+            "from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response\n"
+            "from aws_lambda_powertools.utilities.idempotency import idempotent\n"
+            "app, processor = APIGatewayRestResolver(), BatchProcessor(event_type=EventType.SQS)\n"
+            "rest = APIGatewayRestResolver()\n"
+            "def of_an_api(event, context): return rest.resolve(event, context)\n"
+            "@idempotent(persistence_store=None)\ndef of_a_queue(event, context):\n"
+            "    return process_partial_response(event, handler, processor, context)\n"
+            "def handler(order, context): 1\n"
+        },
+        "",
+    ),
+    "not a class of Powertools for what is inside of the payload, nor a model of its own": (
+        {
+            "reserve": "from aws_lambda_powertools.utilities.data_classes import S3Event, SQSEvent\n"
+            "from aws_lambda_powertools.utilities.parser import BaseModel, event_parser\n"
+            "class Order(BaseModel): pass\n"
+            "@event_parser(model=Order)\ndef handler(order: Order, context):\n    return S3Event(order.notice)\n"
+        },
+        "",
     ),
     "a detail": (
         {"reserve": "def handler(event, context):\n    return event['detail']['id']\n"},
@@ -671,6 +761,16 @@ def test_a_function_that_takes_another_shape_is_told(ready: Application, modules
         path.write_text(text)
     done = ready.once("new", "reserve", "--function", "Warehouse")
     assert done.code == 0 and told in done.err and (".py:" in done.err) is bool(told), done.err
+
+
+def test_in_the_direct_lane_another_lock_is_told_and_no_shape(ready: Application) -> None:
+    (ready.folder / "warehouse/reserve.py").write_text(
+        "from aws_lambda_powertools.utilities.idempotency import idempotent\n"
+        "@idempotent(persistence_store=None)\ndef handler(event, context): return event['Records']\n"
+    )
+    done = ready.once("new", "reserve", "--function", "Warehouse", "--direct")
+    assert done.code == 0 and 'event["Records"]' not in done.err
+    assert "warehouse/reserve.py:2: Warehouse has Powertools' idempotency, too" in done.err
 
 
 NOT_RUN = "F is not run by `once run`, `once up` and its test, though deployed as any other:"
