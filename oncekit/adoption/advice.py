@@ -12,10 +12,11 @@ from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
 from oncekit.adoption.direct_lane import OTHER_LANGUAGE, given_up_too_early, lines_to_change
+from oncekit.adoption.envelopes import told_of_envelopes
 from oncekit.adoption.library_layer import known, too_old, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
-from oncekit.adoption.shapes import BODY, DETAIL, EVENT_CLASS, LOCK, OF_HTTP, RECORDS, RESOLVER, STATUS_CODE
+from oncekit.adoption.shapes import BODY, DETAIL, EVENT_CLASS, KEY, LOCK, OF_HTTP, RECORDS, RESOLVER, STATUS_CODE
 from oncekit.adoption.trigger import FromRule
 from oncekit.local.built import Built, Source
 from oncekit.local.lambda_runtime.entry import has_library
@@ -49,9 +50,14 @@ API, with --direct, and ask for the work in a route (docs/direct-lane.md has one
 or keep its trigger, with --direct""",
 }
 """What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
-TWO_LOCKS = """has Powertools' idempotency, too, which makes two locks: keep Once's, and take that one away, as it \
+WHATEVER_IT_GETS = {
+    LOCK: """has Powertools' idempotency, too, which makes two locks: keep Once's, and take that one away, as it \
 refuses an attempt after a crash while its record is in progress; that one alone will do where the sender tries again \
-and a repeat does no harm (docs/alternatives.md)"""
+and a repeat does no harm (docs/alternatives.md)""",
+    KEY: """takes for a key an id that AWS makes anew for each message or call: where its sender tries again, that is \
+another request. Take what identifies the work, such as the number of an order""",
+}
+"""What is wrong in every lane."""
 
 
 def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
@@ -80,6 +86,7 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
             yield from lines_to_change(template, wanted.operation, function)
     if fixture.is_lacking(template.path):
         yield from fixture.lines_to_add(template.path)
+    yield from told_of_envelopes(template, wanted)
     if trigger is not None and (source := trigger.source) is not None:
         for name, event in _readers(template, source.logical_id):
             yield (
@@ -100,8 +107,8 @@ def _of_shapes(function: str, code: Code, wanted: Wanted, root: Path) -> Iterato
     if wanted.example is None and isinstance(wanted.trigger, FromRule) and wanted.trigger.payload == "$":
         known = LASTING
     for member, (file, line) in sorted(code.shapes().items(), key=lambda each: each[1]):
-        if member == LOCK or not (wanted.direct or member in known):
-            yield f"{os.path.relpath(file, root)}:{line}: {function} {SHAPES.get(member, TWO_LOCKS)}"
+        if member in WHATEVER_IT_GETS or not (wanted.direct or member in known):
+            yield f"{os.path.relpath(file, root)}:{line}: {function} {(SHAPES | WHATEVER_IT_GETS)[member]}"
 
 
 def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterator[str]:

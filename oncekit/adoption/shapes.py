@@ -24,8 +24,10 @@ OF_HTTP = (
 )
 """What API Gateway and function URLs put beside a body, under names that hardly any payload has."""
 _READ = (RECORDS, BODY, DETAIL, *OF_HTTP)
-RESOLVER, EVENT_CLASS, LOCK = "a resolver", "an event's class", "another lock"
-"""What is not a member: an event handler, an event that is taken as a class of Powertools, its idempotency."""
+RESOLVER, EVENT_CLASS, LOCK, KEY = "a resolver", "an event's class", "another lock", "a key"
+"""What is not a member: an event handler, an event that is taken as a class of Powertools, its idempotency; a key of
+`once()` that AWS makes anew each time."""
+_MADE_ANEW = ("messageId", "MessageId", "message_id", "aws_request_id")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -62,7 +64,14 @@ def _shape(node: ast.AST, events: set[str]) -> str | None:
             return RECORDS
         case ast.Dict(keys) if any(isinstance(each, ast.Constant) and each.value == STATUS_CODE for each in keys):
             return STATUS_CODE
+        case ast.Call(ast.Attribute(attr="once"), _, keywords):
+            of_key = (part for keyword in keywords if keyword.arg == "key" for part in ast.walk(keyword.value))
+            return KEY if any(_is_made_anew(each) for each in of_key) else None
     return None
+
+
+def _is_made_anew(node: ast.AST) -> bool:
+    return (node.value if isinstance(node, ast.Constant) else _name(node)) in _MADE_ANEW
 
 
 def _of_powertools(node: ast.AST, known: Mapping[str, str], events: Container[str]) -> Iterator[str]:

@@ -763,14 +763,32 @@ def test_a_function_that_takes_another_shape_is_told(ready: Application, modules
     assert done.code == 0 and told in done.err and (".py:" in done.err) is bool(told), done.err
 
 
-def test_in_the_direct_lane_another_lock_is_told_and_no_shape(ready: Application) -> None:
-    (ready.folder / "warehouse/reserve.py").write_text(
-        "from aws_lambda_powertools.utilities.idempotency import idempotent\n"
-        "@idempotent(persistence_store=None)\ndef handler(event, context): return event['Records']\n"
-    )
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (
+            "from aws_lambda_powertools.utilities.idempotency import idempotent\n"
+            "@idempotent(persistence_store=None)\ndef handler(event, context): return event['Records']\n",
+            "warehouse/reserve.py:2: Warehouse has Powertools' idempotency, too",
+        ),
+        (
+            "from once import operation\n@operation()\ndef reserve(request): 1\n@reserve.entry\n"
+            "def handler(event, context):\n    for each in event['Records']:\n"
+            "        reserve.once(each, key=f'{each[\"messageId\"]}')\n",
+            "warehouse/reserve.py:7: Warehouse takes for a key an id that AWS makes anew",
+        ),
+        (
+            "from once import operation\n@operation()\ndef reserve(request): 1\n@reserve.entry\n"
+            "def handler(event, context):\n    for each in event['Records']:\n"
+            "        reserve.once({'of': each['messageId']}, key=each['body'])\n",
+            "",
+        ),
+    ],
+)
+def test_in_the_direct_lane_another_lock_or_a_key_made_anew_is_told(ready: Application, code: str, told: str) -> None:
+    (ready.folder / "warehouse/reserve.py").write_text(code)
     done = ready.once("new", "reserve", "--function", "Warehouse", "--direct")
-    assert done.code == 0 and 'event["Records"]' not in done.err
-    assert "warehouse/reserve.py:2: Warehouse has Powertools' idempotency, too" in done.err
+    assert done.code == 0 and told in done.err and ("reserve.py:" in done.err) is bool(told), done.err
 
 
 NOT_RUN = "F is not run by `once run`, `once up` and its test, though deployed as any other:"
@@ -847,6 +865,58 @@ def test_what_a_pipe_needs_of_a_queue_is_told(ready: Application) -> None:
     done = ready.once("new", "reserve-again", *of_queue)
     assert done.code == 0 and "WarehouseQueue has no RedrivePolicy" in done.err
     assert "allow kms:Decrypt to the role of its pipe in once/operations.yaml" in done.err
+
+
+SNS = {"Type": "Notification", "TopicArn": "arn:aws:sns:us-east-1:1:t", "MessageId": "1", "Message": '{"orderNo": "1"}'}
+EVENT = {"id": "1", "source": "shop", "detail-type": "OrderPaid", "detail": {"orderNo": "1"}}
+TO_QUEUE = "Protocol: sqs, Endpoint: !GetAtt WarehouseQueue.Arn"
+SUBSCRIPTION = f"{{ Type: AWS::SNS::Subscription, Properties: {{ TopicArn: !Ref Orders, {TO_QUEUE}MORE }} }}"
+OF_TOPIC = f"{{ Type: AWS::SNS::Topic, Properties: {{ Subscription: [ {{ {TO_QUEUE} }} ] }} }}"
+OF_FUNCTION = """{ Type: AWS::Serverless::Function, Properties: { Events: { Orders: { Type: SNS, Properties: {
+        Topic: !Ref Orders, SqsSubscription: { QueueArn: !GetAtt WarehouseQueue.Arn } } } } } }"""
+RAW, ANEW = "RawMessageDelivery: true", "is an id that {} makes anew for each"
+IN_PLACE = f"subscribe it by an AWS::SNS::Subscription with {RAW}, in place of Orders's"
+
+
+@pytest.mark.parametrize(
+    ("orders", "key", "example", "told"),
+    [
+        (SUBSCRIPTION.replace("MORE", ", RawMessageDelivery: false"), "$.body.orderNo", None, [f"set {RAW} of Orders"]),
+        (SUBSCRIPTION.replace("MORE", ""), "$.body.MessageId", None, [f"set {RAW} of Orders", ANEW.format("SNS")]),
+        (SUBSCRIPTION.replace("MORE", f", {RAW}"), "$.body.orderNo", {"orderNo": "1"}, []),
+        (SUBSCRIPTION.replace("MORE", ", RawMessageDelivery: !Ref IsRaw"), "$.body.orderNo", None, []),
+        (OF_TOPIC, "$.body.orderNo", None, [IN_PLACE]),
+        (OF_FUNCTION, "$.body.orderNo", None, [IN_PLACE]),
+        (None, "$.body.Subject", {**SNS, "Subject": "1"}, [f"set {RAW} of the subscription"]),
+        (None, "$.body.MessageId", None, [ANEW.format("SNS")]),
+        (None, "$.body.MessageId", {"MessageId": "of the shop's own"}, []),
+        (None, "$.body.id", {"id": "o-1"}, []),
+        (None, "$.body.id", EVENT, [ANEW.format("EventBridge")]),
+        (None, "$.body.detail.orderNo", EVENT, []),
+    ],
+)
+def test_what_sns_or_eventbridge_puts_around_a_message_is_told(
+    ready: Application, orders: str | None, key: str, example: Any, told: list[str]
+) -> None:
+    if orders is not None:
+        text = ready.text("template.yaml")
+        added = f"    Orders: {orders}\n    # --- functions ---\n"
+        (ready.folder / "template.yaml").write_text(text.replace("    # --- functions ---\n", added))
+    (ready.folder / "sample.json").write_text(json.dumps(example))
+    given = ("--example", "sample.json") if example is not None else ()
+    done = ready.once(
+        "new", "reserve", "--function", "Warehouse", "--from-queue", "WarehouseQueue", "--key", key, *given
+    )
+    lines = [line for line in done.err.splitlines() if RAW in line or "anew" in line]
+    assert done.code == 0 and len(lines) == len(told), done.err
+    assert all(each in line for each, line in zip(told, lines, strict=True)), lines
+
+
+def test_the_id_of_an_event_as_a_key_is_told(ready: Application) -> None:
+    of_rule = ("--function", "BillCustomer", "--from-rule", RULE)
+    done = ready.once("new", "bill", *of_rule, "--key", "$.id")
+    assert done.code == 0 and f"--key $.id {ANEW.format('EventBridge')} event" in done.err
+    assert "anew" not in ready.once("new", "bill-2", *of_rule, "--key", "$.detail.id").err
 
 
 def test_the_generated_test_of_a_fifo_queue_holds(ready: Application) -> None:
