@@ -7,7 +7,7 @@ import os
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 
-from oncekit.adoption import fixture, folder
+from oncekit.adoption import fixture, folder, node_code
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
@@ -20,7 +20,7 @@ from oncekit.adoption.shapes import BODY, DETAIL, EVENT_CLASS, KEY, LOCK, OF_HTT
 from oncekit.adoption.trigger import FromRule
 from oncekit.local.built import Built, Source
 from oncekit.local.lambda_runtime.entry import has_library
-from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
+from oncekit.local.lambda_runtime.languages import AN_IMAGE, NODE, PYTHON, why_not
 from oncekit.local.picked_request import LASTING
 
 QUEUE = "AWS::SQS::Queue"
@@ -30,26 +30,50 @@ AWS_KEY = "alias/aws/sqs"
 OPERATIONS = f"{folder.NAME}/{folder.OPERATIONS}"
 BUSINESS_TIMEOUT = 30
 """The default of Once's parameter BusinessTimeoutSeconds."""
-SHAPES = {
-    RECORDS: """reads event["Records"], a list, and gets the payload of one request: let its Handler be one that takes \
-that, or keep its trigger, with --direct""",
-    BODY: """reads event["body"], and gets the payload, which is parsed already: read event itself""",
-    DETAIL: """reads event["detail"], and gets the payload, which --payload '$' makes of the whole event: give that, \
-or read event itself""",
-    STATUS_CODE: """returns a statusCode, and what is returned counts as success, also a 400: it is COMPLETED, and \
-each duplicate gets it. Behind an API of its own, keep that, with --direct; else raise PermanentError(..., status=400) \
-for what fails for good, and let other errors go on""",
+ITSELF, TO_PAYLOAD = "read event itself", "let its Handler be one that takes that"
+BUT_BY_SENDER = "let senders put into the payload what it needs of that, and read it there"
+SHAPES: Mapping[str, tuple[str, str, str]] = {
+    RECORDS: (
+        """reads event["Records"], a list, and gets the payload of one request""",
+        f"{TO_PAYLOAD}, or keep its trigger, with --direct",
+        TO_PAYLOAD,
+    ),
+    BODY: ("""reads event["body"], and gets the payload, which is parsed already""", ITSELF, ITSELF),
+    DETAIL: (
+        """reads event["detail"], and gets the payload, which --payload '$' makes of the whole event""",
+        f"give that, or {ITSELF}",
+        f"give that, or {ITSELF}",
+    ),
+    STATUS_CODE: (
+        "returns a statusCode, and what is returned counts as success, also a 400",
+        """it is COMPLETED, and each duplicate gets it. Behind an API of its own, keep that, with --direct; else raise \
+PermanentError(..., status=400) for what fails for good, and let other errors go on""",
+        """it is COMPLETED, and each duplicate gets it. Throw an error whose name is PermanentError for what fails for \
+good, and let other errors go on""",
+    ),
     **{
-        each: f"""reads event["{each}"], which Once does not give it: it gets the payload alone. With --direct it \
-keeps its event; else let senders put into the payload what it needs of that, and read it there"""
+        each: (
+            f"""reads event["{each}"], which Once does not give it""",
+            f"it gets the payload alone. With --direct it keeps its event; else {BUT_BY_SENDER}",
+            f"it gets the payload alone, so {BUT_BY_SENDER}",
+        )
         for each in OF_HTTP
     },
-    RESOLVER: """has an event handler of Powertools, which takes what its API sends, and gets the payload: keep its \
-API, with --direct, and ask for the work in a route (docs/direct-lane.md has one)""",
-    EVENT_CLASS: """takes the event of its trigger, as a class of Powertools, and gets the payload: let it take that, \
-or keep its trigger, with --direct""",
+    RESOLVER: (
+        "has an event handler of Powertools, which takes what its API sends, and gets the payload",
+        "keep its API, with --direct, and ask for the work in a route (docs/direct-lane.md has one)",
+        TO_PAYLOAD,
+    ),
+    EVENT_CLASS: (
+        "takes the event of its trigger, as a class of Powertools, and gets the payload",
+        "let it take that, or keep its trigger, with --direct",
+        TO_PAYLOAD,
+    ),
 }
-"""What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
+"""What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines.
+
+And what to do, in Python and in another language, which has no direct lane.
+"""
 WHATEVER_IT_GETS = {
     LOCK: """has Powertools' idempotency, too, which makes two locks: keep Once's, and take that one away, as it \
 refuses an attempt after a crash while its record is in progress; that one alone will do where the sender tries again \
@@ -66,7 +90,7 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
     if function is not None:
         properties = template.function(function)
         code = Code.of(template, function)
-        yield from _of_shapes(function, code, wanted, template.path.parent)
+        yield from _of_shapes(template, function, code, wanted)
         yield from _of_code(template, function, code)
         yield from _of_runtime(template, function)
         yield from (told for name, told in unlike(template) if name == function)
@@ -102,13 +126,28 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
                 yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
 
 
-def _of_shapes(function: str, code: Code, wanted: Wanted, root: Path) -> Iterator[str]:
-    known: Container[object] = wanted.request()["payload"]
+def _of_shapes(template: ApplicationTemplate, function: str, code: Code, wanted: Wanted) -> Iterator[str]:
+    in_payload: Container[object] = wanted.request()["payload"]
     if wanted.example is None and isinstance(wanted.trigger, FromRule) and wanted.trigger.payload == "$":
-        known = LASTING
-    for member, (file, line) in sorted(code.shapes().items(), key=lambda each: each[1]):
-        if member in WHATEVER_IT_GETS or not (wanted.direct or member in known):
-            yield f"{os.path.relpath(file, root)}:{line}: {function} {(SHAPES | WHATEVER_IT_GETS)[member]}"
+        in_payload = LASTING
+    in_python = is_python(template, function)
+    found = code.shapes() if in_python else _in_node(template, function)
+    for member, (file, line) in sorted(found.items(), key=lambda each: each[1]):
+        where = f"{os.path.relpath(file, template.path.parent)}:{line}: {function}"
+        if member in WHATEVER_IT_GETS:
+            yield f"{where} {WHATEVER_IT_GETS[member]}"
+        elif not (wanted.direct or member in in_payload):
+            wrong, in_its_language, elsewhere = SHAPES[member]
+            yield f"{where} {wrong}: {in_its_language if in_python else elsewhere}"
+
+
+def _in_node(template: ApplicationTemplate, function: str) -> Mapping[str, tuple[Path, int]]:
+    properties = template.function(function)
+    place, handler = properties.get("CodeUri", properties.get("Code", ".")), properties.get("Handler")
+    is_node = (known(template, properties.get("Runtime")) or "").startswith(NODE) and "InlineCode" not in properties
+    if not is_node or not isinstance(place, str) or not isinstance(handler, str):
+        return {}
+    return node_code.shapes(template.path.parent / place, handler)
 
 
 def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterator[str]:

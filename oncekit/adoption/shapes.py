@@ -23,7 +23,7 @@ OF_HTTP = (
     *("multiValueHeaders", "stageVariables", "httpMethod", "rawPath", "rawQueryString"),
 )
 """What API Gateway and function URLs put beside a body, under names that hardly any payload has."""
-_READ = (RECORDS, BODY, DETAIL, *OF_HTTP)
+READ = (RECORDS, BODY, DETAIL, *OF_HTTP)
 RESOLVER, EVENT_CLASS, LOCK, KEY = "a resolver", "an event's class", "another lock", "a key"
 """What is not a member: an event handler, an event that is taken as a class of Powertools, its idempotency; a key of
 `once()` that AWS makes anew each time."""
@@ -56,10 +56,10 @@ def shapes(modules: Sequence[Node], handler: str) -> Mapping[str, tuple[Path, in
 
 def _shape(node: ast.AST, events: set[str]) -> str | None:
     match node:
-        case ast.Subscript(ast.Name(event), ast.Constant(str() as member)) if event in events and member in _READ:
+        case ast.Subscript(ast.Name(event), ast.Constant(str() as member)) if event in events and member in READ:
             return member
         case ast.Call(ast.Attribute(ast.Name(event), "get"), [ast.Constant(str() as member), *_]) if event in events:
-            return member if member in _READ else None
+            return member if member in READ else None
         case ast.Attribute(ast.Name(event), "records") if event in events:
             return RECORDS
         case ast.Dict(keys) if any(isinstance(each, ast.Constant) and each.value == STATUS_CODE for each in keys):

@@ -791,6 +791,59 @@ def test_in_the_direct_lane_another_lock_or_a_key_made_anew_is_told(ready: Appli
     assert done.code == 0 and told in done.err and ("reserve.py:" in done.err) is bool(told), done.err
 
 
+IN_NODE = {
+    "records": (
+        "// event.body is not read\nexports.handler = async (event) => {\n  for (const each of event.Records) 1\n}\n",
+        'warehouse/reserve.js:3: Warehouse reads event["Records"], a list, and gets the payload of one request: let',
+    ),
+    "a query, in an event of another name": (
+        "export const handler = async (sent: any): Promise<void> => {\n  sent?.queryStringParameters?.['a']\n}\n",
+        'warehouse/reserve.ts:2: Warehouse reads event["queryStringParameters"], which Once does not give it',
+    ),
+    "a body that is unpacked": (
+        "export async function handler(event) {\n  const { body, id: number } = event\n}\n",
+        'warehouse/reserve.mjs:2: Warehouse reads event["body"], and gets the payload, which is parsed already',
+    ),
+    "a path that is unpacked at once": (
+        "export const handler = async ({ pathParameters }) => pathParameters.id\n",
+        'warehouse/reserve.mjs:1: Warehouse reads event["pathParameters"]',
+    ),
+    "an answer to API Gateway": (
+        "exports.handler = async order => ({ statusCode: 400 })\n",
+        "warehouse/reserve.js:1: Warehouse returns a statusCode, and what is returned counts as success, also a 400: "
+        "it is COMPLETED, and each duplicate gets it. Throw an error whose name is PermanentError",
+    ),
+    "a batch by Powertools": (
+        "import { processPartialResponse } from '@aws-lambda-powertools/batch'\n"
+        "export const handler = async (event, context) =>\n  processPartialResponse(event, each, processor)\n",
+        'warehouse/reserve.mjs:3: Warehouse reads event["Records"]',
+    ),
+    "another lock": (
+        "import { makeIdempotent } from '@aws-lambda-powertools/idempotency'\n"
+        "export const handler = makeIdempotent(async (order) => 1, { persistenceStore })\n",
+        "warehouse/reserve.mjs:2: Warehouse has Powertools' idempotency, too",
+    ),
+    "not what is said or answered by others": (
+        "/* event.Records\n * statusCode: 400 */\ninterface Answer { statusCode: number }\n"
+        "export const handler = async (order: any) => {\n  const { body, statusCode } = await fetch('https://a/event.b')\n"
+        "  console.log(order.body2, statusCode, answer.body)\n}\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "told"), IN_NODE.values(), ids=IN_NODE)
+def test_a_function_in_node_that_takes_another_shape_is_told(ready: Application, code: str, told: str) -> None:
+    end = told.partition(":")[0].rpartition(".")[2] or "ts"
+    (ready.folder / f"warehouse/reserve.{end}").write_text(code)
+    handler = "Handler: reserve.handler\n"
+    text = ready.text("template.yaml").replace(handler, f"{handler}            Runtime: nodejs22.x\n")
+    (ready.folder / "template.yaml").write_text(text)
+    done = ready.once("new", "reserve", "--function", "Warehouse")
+    assert done.code == 0 and told in done.err and (f"reserve.{end}:" in done.err) is bool(told), done.err
+    assert "--direct" not in done.err, "which is Python's"
+
+
 NOT_RUN = "F is not run by `once run`, `once up` and its test, though deployed as any other:"
 
 
