@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,8 +24,12 @@ BEGIN = "/2018-06-01/runtime"
 
 def post(place, told, headers={}, **options):
     api.request("POST", BEGIN + place, told if options else json.dumps(told).encode(), headers, **options)
-    assert api.getresponse().read()
+    answer = api.getresponse()
+    if answer.status != 202:
+        print(answer.status, json.load(answer)["errorType"], flush=True)
+    assert answer.status != 202 or answer.read()
 
+BEFORE
 print("ready", flush=True)
 while True:
     api.request("GET", BEGIN + "/invocation/next")
@@ -43,6 +48,16 @@ while True:
             post(place + "/error", {"errorType": "Declined", "errorMessage": "no money", "stackTrace": []})
         case "fail by a header":
             post(place + "/error", "no money", {"Lambda-Runtime-Function-Error-Type": "Declined"})
+        case "twice":
+            for number in (1, 2):
+                post(place + event["ends"][number - 1], {"number": number, "errorType": "Declined"})
+        case "another's":
+            for end in ("/response", "/error"):
+                post("/invocation/nonsense" + end, {"number": 1, "errorType": "Declined"})
+            post(place + "/response", {"number": 2})
+        case "fail in init":
+            post("/init/error", {"errorType": "Runtime.NoTable"})
+            sys.exit(1)
         case "exit":
             sys.exit(7)
         case "die":
@@ -70,9 +85,10 @@ def runtime(shared: LambdaRuntime) -> LambdaRuntime:
     return shared
 
 
-def provided(folder: Path, first: str = "", mode: int = 0o755, **spec: Any) -> FunctionSpec:
+def provided(folder: Path, first: str = "", mode: int = 0o755, before: str = "", **spec: Any) -> FunctionSpec:
     folder.mkdir(exist_ok=True)
-    (folder / "bootstrap").write_text(BOOTSTRAP.replace("PYTHON", sys.executable).replace("FIRST", first))
+    code = BOOTSTRAP.replace("PYTHON", sys.executable).replace("FIRST", first).replace("BEFORE", before)
+    (folder / "bootstrap").write_text(code)
     (folder / "bootstrap").chmod(mode)
     return FunctionSpec(**{"code": folder, "runtime": "provided.al2023", "handler": "pay", **spec})
 
@@ -98,6 +114,30 @@ def test_an_error_has_the_type_that_the_bootstrap_tells(runtime: LambdaRuntime, 
     runtime.register("own", provided(tmp_path))
     assert failure(runtime, "own", do)["errorType"] == "Declined"
     assert call(runtime, "own")["event"] == {"do": "echo"}
+
+
+@pytest.mark.parametrize("ends", [["/response", "/response"], ["/response", "/error"], ["/error", "/response"]])
+def test_the_second_end_of_an_invocation_is_refused_and_is_not_the_next_ones(
+    runtime: LambdaRuntime, tmp_path: Path, ends: list[str]
+) -> None:
+    runtime.register("own", provided(tmp_path))
+    answer = runtime.invoke(FunctionName="own", Payload=json.dumps({"do": "twice", "ends": ends}))
+    assert json.load(answer["Payload"])["number"] == 1 and ("FunctionError" in answer) is (ends[0] == "/error")
+    assert call(runtime, "own", id="next")["event"]["id"] == "next"
+    assert runtime.logs("own") == ["ready", "403 InvalidStateTransition"]
+
+
+def test_an_end_of_another_id_is_refused_and_is_nobodys(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    runtime.register("own", provided(tmp_path, before='post("/invocation/nonsense/response", {"number": 0})'))
+    assert call(runtime, "own", "another's") == {"number": 2}
+    assert runtime.logs("own") == ["400 InvalidRequestID", "ready", *2 * ["400 InvalidRequestID"]]
+
+
+@pytest.mark.aws(unconfirmed="V4")
+def test_an_init_error_after_init_is_refused_and_no_answer(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    runtime.register("own", provided(tmp_path))
+    assert failure(runtime, "own", "fail in init")["errorType"] == "Runtime.ExitError"
+    assert runtime.logs("own")[1] == "403 InvalidStateTransition"
 
 
 @pytest.mark.aws(unconfirmed="V4")

@@ -202,6 +202,16 @@ def test_a_process_that_is_gone_before_it_is_asked_has_said_why(
     assert failure(runtime, "broken")["errorType"] == "Runtime.ImportModuleError"
 
 
+@pytest.mark.parametrize("place", ["", "    "], ids=["before it is ready", "in an invocation"])
+def test_what_says_neither_ready_nor_an_end_is_an_error_and_no_answer(
+    runtime: LambdaRuntime, tmp_path: Path, place: str
+) -> None:
+    told = "[each] = [it for it in gc.get_objects() if type(it).__name__ == 'Parent']; each.tell('init', b'{}')"
+    (tmp_path / "app.py").write_text(f"import gc\ndef handler(event, context):\n    pass\n{place}{told}")
+    runtime.register("odd", FunctionSpec(tmp_path))
+    assert failure(runtime, "odd")["errorType"] == "Runtime.Unknown"
+
+
 # ---- no process is left behind ----
 
 

@@ -3,6 +3,9 @@ executable `bootstrap`, which gets events from a Runtime API, and gives it resul
 
 https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 
+An invocation has one end, that of its own id; what else is posted is refused, with the status and the type of
+https://github.com/aws/aws-lambda-runtime-interface-emulator (internal/lambda/rapi and internal/lambda/core/states.go).
+
 This file is started as a script, without its package: nothing of `oncekit` is imported into a function's process.
 """
 
@@ -24,6 +27,9 @@ HOST = "127.0.0.1"
 NAME = "bootstrap"
 PLACE = re.compile(r"/2018-06-01/runtime/(?:invocation/([^/]+)/(response|error)|(init)/error|invocation/(next))")
 Announce = Callable[[str, bytes], None]
+Refusal = tuple[int, str, str]
+"""Status, type and message."""
+NO_TRANSITION: Refusal = (403, "InvalidStateTransition", "State transition is not allowed")
 
 
 def executable(code: Path, layers: list[Path]) -> Path | None:
@@ -43,23 +49,55 @@ def as_error(body: bytes, headers: Any) -> bytes:
     return json.dumps({**told, "errorType": str(kind)}).encode()
 
 
+class Invocations:
+    """The last event that was handed over, and whether it has no end yet; from several threads."""
+
+    def __init__(self) -> None:
+        self._id = ""
+        self._is_open = False
+        self._has_begun = False
+        self._lock = threading.Lock()
+
+    def is_first(self) -> bool:
+        """Whether the bootstrap asks for an event for the first time."""
+        with self._lock:
+            has_begun, self._has_begun = self._has_begun, True
+        return not has_begun
+
+    def begin(self, id: str) -> None:
+        with self._lock:
+            self._id, self._is_open = id, True
+
+    def end(self, id: str | None) -> Refusal | None:
+        """Takes the end of an invocation; None for that of init. What is refused has no effect."""
+        with self._lock:
+            if id is None:
+                return NO_TRANSITION if self._has_begun else None
+            if id != self._id:
+                return 400, "InvalidRequestID", "Invalid request ID"
+            if not self._is_open:
+                return NO_TRANSITION
+            self._is_open = False
+            return None
+
+
 class RuntimeApi(BaseHTTPRequestHandler):
     """Answers the bootstrap; it asks for one event after the other."""
 
     protocol_version = "HTTP/1.1"
     parent: Any
     announce: Announce
-    is_ready = threading.Event()
+    invocations = Invocations()
 
     def do_GET(self) -> None:
         place = PLACE.fullmatch(self.path)
         if place is None or not place[4]:
             self._reply(404, b"{}")
             return
-        if not self.is_ready.is_set():
-            self.is_ready.set()
+        if self.invocations.is_first():
             self.parent.tell("ready")
         head, event = self.parent.next_event()
+        self.invocations.begin(head["invoke_id"])
         type(self).announce("begin", event)
         self._reply(
             200,
@@ -77,6 +115,10 @@ class RuntimeApi(BaseHTTPRequestHandler):
         place = PLACE.fullmatch(self.path)
         if place is None or place[4]:
             self._reply(404, b"{}")
+            return
+        if refusal := self.invocations.end(place[1]):
+            status, kind, message = refusal
+            self._reply(status, json.dumps({"errorMessage": message, "errorType": kind}).encode())
             return
         self._reply(202, b'{"status": "OK"}')
         if place[3]:

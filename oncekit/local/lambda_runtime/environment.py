@@ -138,6 +138,9 @@ class Environment:
                 kind, error = process.receive(INIT_SECONDS)
                 if kind == "init error":
                     return self._failed_in_init(error)
+                if kind != "ready":
+                    self._not_understood(kind)
+                    return None
                 self._begun = True
                 self._on_begin()
             process.drain()  # what it printed during init, or after its last answer
@@ -157,7 +160,14 @@ class Environment:
             self._over = self._over or _End(_error_type(body), "")
         if kind in ("error", "fatal"):
             return Outcome(body, _error_type(body))
+        if kind != "result":
+            self._not_understood(kind)
+            return None
         return Outcome(body) if len(body) <= MAX_RESPONSE_BYTES else self._too_large()
+
+    def _not_understood(self, kind: str) -> None:
+        """What says neither that it is ready nor how an invocation ended is no answer: whatever follows is not sure."""
+        self._over = self._over or _End("Runtime.Unknown", f"Runtime sent '{kind}', which is not expected here")
 
     def _failed_in_init(self, error: bytes) -> Outcome:
         kind = _error_type(error)
