@@ -132,6 +132,26 @@ FAILURES: dict[str, tuple[str, str, str]] = {
         "far",
     ),
     "no error at all": ("exports.handler = async () => { throw 'a text' }", "string", "a text"),
+    "an error that refers to itself": (
+        "exports.handler = async () => { const error = new RangeError('round'); error.self = error; throw error }",
+        "RangeError",
+        "round",
+    ),
+    "an error with a number that JSON has not": (
+        "exports.handler = async () => { throw Object.assign(new TypeError('large'), { left: 1n }) }",
+        "TypeError",
+        "large",
+    ),
+    "an error whose name is no text": (
+        "exports.handler = async () => { throw Object.assign(new Error('odd'), { name: 7 }) }",
+        "handled",
+        "there was a problem while retrieving one or more of its message, name, and stack",
+    ),
+    "an error without any type": (
+        "exports.handler = async () => { throw Object.create(null) }",
+        "handled",
+        "there was a problem while retrieving one or more of its message, name, and stack",
+    ),
     "a promise that is never settled": (
         "exports.handler = async () => new Promise(() => {})",
         "Runtime.NodeJsExit",

@@ -20,6 +20,8 @@ const LEVELS = { log: 'INFO', trace: 'TRACE', debug: 'DEBUG', info: 'INFO', warn
 const NEVER_SETTLED =
   'The Lambda runtime client detected an unexpected Node.js exit code. This is most commonly caused by a ' +
   'Promise that was never settled. For more information, see https://nodejs.org/docs/latest/api/process.html#exit-codes'
+const UNTELLABLE =
+  'callback called with Error argument, but there was a problem while retrieving one or more of its message, name, and stack'
 const OF_AWS = new RegExp(
   '(^|\\.)(cognito-idp|dynamodb|email|events|firehose|kinesis|kms|lambda|logs|monitoring|s3|scheduler|secretsmanager|sns|' +
     'sqs|ssm|states|sts|sync-states)(\\.[a-z0-9-]+)?\\.amazonaws\\.com$',
@@ -90,14 +92,34 @@ function logAsLambda() {
 }
 
 function told(error) {
-  const isError = error && ['name', 'message', 'stack'].every((each) => typeof error[each] === 'string')
-  if (!isError) return { errorType: typeof error, errorMessage: String(error), trace: [] }
-  return { errorType: error.name, errorMessage: error.message, trace: error.stack.split('\n') }
+  try {
+    const isError = util.types.isNativeError(error) || ['name', 'message', 'stack'].every((each) => isText(error[each]))
+    if (!isError) return { errorType: typeof error, errorMessage: error.toString(), trace: [] }
+    const [errorType, errorMessage, stack] = [error.name, error.message, error.stack].map(inHeaders)
+    return { errorType, errorMessage, trace: stack.split('\n') }
+  } catch {
+    return { errorType: 'handled', errorMessage: UNTELLABLE, trace: [] }
+  }
+}
+
+// As a header may have it; there is none of what is no text.
+function inHeaders(text) {
+  return text.replaceAll('\x7F', '%7F')
+}
+
+function isText(value) {
+  return typeof value === 'string' && value !== ''
 }
 
 function logError(what, error) {
   const { errorType, errorMessage, trace } = told(error)
-  writeLine('ERROR', `${what} \t${JSON.stringify({ ...Object(error), errorType, errorMessage, stack: trace })}`)
+  let text
+  try {
+    text = JSON.stringify({ ...Object(error), errorType, errorMessage, stack: trace })
+  } catch {
+    text = JSON.stringify({ errorType, errorMessage, trace })
+  }
+  writeLine('ERROR', `${what} \t${text}`)
 }
 
 // ---- the handler ----
