@@ -293,6 +293,64 @@ def test_a_function_that_cannot_be_loaded_says_why_each_time(
         assert error["errorType"] == kind and message in error["errorMessage"], error
 
 
+# ---- what Lambda has turned off in Node.js ----
+
+
+def _said_by_node(expression: str) -> str:
+    node = shutil.which("node")
+    return subprocess.run([node, "-p", expression], capture_output=True, text=True).stdout if node else ""
+
+
+REQUIRED = {"app.js": "exports.handler = require('./module.mjs').handler", "module.mjs": MODULE}
+DETECTED = {"app.mjs": "export { handler } from './module.js'", "module.js": MODULE}
+
+
+DOES_UNASKED = pytest.mark.skipif(
+    _said_by_node("process.features.require_module") != "true\n", reason="this machine's Node.js does none of it"
+)
+TURNED_OFF = (
+    "AWS Lambda Developer Guide, Building Lambda functions with Node.js",
+    "To enable a disabled experimental feature, set the re-enable flag in the NODE_OPTIONS environment variable.",
+)
+
+
+@DOES_UNASKED
+@pytest.mark.aws(*TURNED_OFF)
+@pytest.mark.parametrize("runtime_name", ["nodejs18.x", "nodejs20.x", "nodejs22.x"])
+@pytest.mark.parametrize("files", [REQUIRED, {"app.js": MODULE}], ids=["required", "as CommonJS"])
+def test_an_es_module_is_not_required_unless_the_function_turns_it_on(
+    runtime: LambdaRuntime, tmp_path: Path, files: dict[str, str], runtime_name: str
+) -> None:
+    runtime.register("node", node(tmp_path, files, runtime=runtime_name))
+    assert failure(runtime, "node")["errorType"] in ("Error", "Runtime.UserCodeSyntaxError")
+    on = {"NODE_OPTIONS": "--experimental-require-module --experimental-detect-module"}
+    runtime.register("node", node(tmp_path, files, runtime=runtime_name, environment=on))
+    assert call(runtime, "node", id=1) == {"got": 1}
+
+
+@DOES_UNASKED
+@pytest.mark.aws(*TURNED_OFF)
+@pytest.mark.parametrize(("runtime_name", "is_detected"), [("nodejs20.x", True), ("nodejs22.x", False)])
+def test_an_es_module_is_detected_where_lambda_has_not_turned_it_off(
+    runtime: LambdaRuntime, tmp_path: Path, runtime_name: str, is_detected: bool
+) -> None:
+    runtime.register("node", node(tmp_path, DETECTED, runtime=runtime_name))
+    if is_detected:
+        assert call(runtime, "node", id=1) == {"got": 1}
+    else:
+        assert failure(runtime, "node")["errorType"] == "Runtime.UserCodeSyntaxError"
+
+
+@DOES_UNASKED
+@pytest.mark.aws(unconfirmed="V115")
+@pytest.mark.parametrize("files", [REQUIRED, {"app.js": MODULE}, DETECTED], ids=["required", "as CommonJS", "detected"])
+def test_from_node_24_on_nothing_of_modules_is_turned_off(
+    runtime: LambdaRuntime, tmp_path: Path, files: dict[str, str]
+) -> None:
+    runtime.register("node", node(tmp_path, files, runtime="nodejs24.x"))
+    assert call(runtime, "node", id=1) == {"got": 1}
+
+
 # ---- what Lambda has beside a function ----
 
 

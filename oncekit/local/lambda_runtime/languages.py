@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from oncekit.local.lambda_runtime.spec import FunctionSpec
@@ -15,7 +17,10 @@ NODE_FILES = (".js", ".mjs", ".cjs")
 _HERE = Path(__file__).parent
 ENTRIES = {PYTHON: _HERE / "entry.py", NODE: _HERE / "entry.cjs", PROVIDED: _HERE / "bootstrap.py"}
 """By language, the file that runs first in a function's process. The test kit has its own before each."""
-
+_SINCE_NODE_24 = "experimental-require-module"
+"""`require` of an ES module."""
+_IN_NODE_20_AND_24 = "experimental-detect-module"
+"""Node.js finds out itself which kind of module a file is."""
 
 AN_IMAGE = "it is an image, and containers do not run here"
 
@@ -49,5 +54,31 @@ def command_of(spec: FunctionSpec) -> list[str]:
     # -P: the folder of entry.py does not belong on a function's import path.
     ours = [sys.executable, "-P"]
     # -I: nor is what that folder has meant for what is ours.
-    interpreters = {PYTHON: ours, NODE: [shutil.which("node") or "node"], PROVIDED: [sys.executable, "-I"]}
+    interpreters = {PYTHON: ours, NODE: _node_of(spec), PROVIDED: [sys.executable, "-I"]}
     return [*interpreters[known], str(ENTRIES[known]), spec.handler]
+
+
+def node_version(runtime: str) -> int:
+    """That of Node.js by the Runtime of a function; 0 where it says none."""
+    number = runtime.removeprefix(NODE).partition(".")[0]
+    return int(number) if number.isdecimal() else 0
+
+
+def _node_of(spec: FunctionSpec) -> list[str]:
+    """Without what the machine's version does unasked and the function's does not, or Lambda has turned off in it.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/lambda-nodejs.html: both for Node.js 22, the first for 20, unless the
+    function's NODE_OPTIONS turn it on. That 24 turns off none, and that 18 does neither, is unconfirmed (V115).
+    """
+    node, version = shutil.which("node") or "node", node_version(spec.runtime)
+    off = [_SINCE_NODE_24] if version < 24 else []
+    off += [_IN_NODE_20_AND_24] if version < 24 and version != 20 else []
+    wanted = spec.environment.get("NODE_OPTIONS", "")
+    return [node, *(f"--no-{flag}" for flag in off if f"--{flag}" not in wanted and flag in _flags(node))]
+
+
+@cache
+def _flags(node: str) -> str:
+    """Those that a `node` knows; it does not start with another one."""
+    told = "[...process.allowedNodeEnvironmentFlags].join()"
+    return subprocess.run([node, "-p", told], capture_output=True, text=True, check=False).stdout  # noqa: S603
