@@ -293,6 +293,36 @@ def test_a_function_that_cannot_be_loaded_says_why_each_time(
         assert error["errorType"] == kind and message in error["errorMessage"], error
 
 
+# ---- Node.js 24 ----
+
+
+@pytest.mark.aws(unconfirmed="V115")
+@pytest.mark.parametrize("parameters", ["event, context, done", "event, context, done, more"])
+@pytest.mark.parametrize("kind", ["", "async "])
+def test_node_24_has_no_callbacks(runtime: LambdaRuntime, tmp_path: Path, kind: str, parameters: str) -> None:
+    code = f"exports.handler = {kind}({parameters}) => done(null, 1)"
+    runtime.register("node", node(tmp_path, code, runtime="nodejs24.x"))
+    assert failure(runtime, "node")["errorType"] == "Runtime.CallbackHandlerDeprecated"
+    assert not any(each.is_started for each in runtime.invocations)
+
+
+@pytest.mark.aws(unconfirmed="V115")
+def test_a_handler_of_node_24_returns_its_answer_and_its_context_takes_none(
+    runtime: LambdaRuntime, tmp_path: Path
+) -> None:
+    code = "exports.handler = (event, context) => event.do === 'end' ? context.succeed(1) : [event.id, context.done]"
+    runtime.register("node", node(tmp_path, code, runtime="nodejs24.x"))
+    assert call(runtime, "node", id=7) == [7, None]
+    assert "context.succeed is not a function" in failure(runtime, "node", "end")["errorMessage"]
+
+
+@pytest.mark.aws(unconfirmed="V115")
+def test_a_stream_of_node_24_has_its_three_parameters(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    code = "exports.handler = awslambda.streamifyResponse(async (event, stream, context) => { stream.end('1') })"
+    runtime.register("node", node(tmp_path, code, runtime="nodejs24.x"))
+    assert call(runtime, "node") == 1
+
+
 # ---- what Lambda has turned off in Node.js ----
 
 

@@ -27,6 +27,11 @@ const OF_AWS = new RegExp(
     'sqs|ssm|states|sts|sync-states)(\\.[a-z0-9-]+)?\\.amazonaws\\.com$',
 )
 const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming')
+const HAS_CALLBACKS = !(Number(/_nodejs(\d+)/.exec(process.env.AWS_EXECUTION_ENV)?.[1]) >= 24)
+const NO_CALLBACKS =
+  'ERROR: AWS Lambda has removed support for callback-based function handlers starting with Node.js 24. You need to ' +
+  'modify this function to use a supported handler signature to use Node.js 24 or later. For more information see ' +
+  'https://docs.aws.amazon.com/lambda/latest/dg/nodejs-handler.html.'
 const EXIT = { uncaught: 129, unhandled: 128 }
 
 let requestId = 'undefined'
@@ -171,6 +176,9 @@ async function load(name) {
   const handler = member.split('.').reduce((value, each) => value && value[each], found)
   if (!handler) throw new RuntimeError('HandlerNotFound', `${name} is undefined or not exported`)
   if (typeof handler !== 'function') throw new RuntimeError('HandlerNotFound', `${name} is not a function`)
+  if (!HAS_CALLBACKS && handler.length >= 3 && !handler[STREAMING]) {
+    throw new RuntimeError('CallbackHandlerDeprecated', NO_CALLBACKS)
+  }
   return handler
 }
 
@@ -231,7 +239,6 @@ function howToGet(name) {
 function contextOf(head, settle) {
   const env = process.env
   const context = {
-    callbackWaitsForEmptyEventLoop: true,
     functionName: env.AWS_LAMBDA_FUNCTION_NAME,
     functionVersion: env.AWS_LAMBDA_FUNCTION_VERSION,
     memoryLimitInMB: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
@@ -243,6 +250,8 @@ function contextOf(head, settle) {
     awsRequestId: head.invoke_id,
     getRemainingTimeInMillis: () => head.deadline_time_in_ms - Date.now(),
   }
+  if (!HAS_CALLBACKS) return context
+  context.callbackWaitsForEmptyEventLoop = true
   // What the callback is told may wait until the event loop is empty; what these are told does not.
   const now = (error, result) => {
     context.callbackWaitsForEmptyEventLoop = false
@@ -264,7 +273,7 @@ function invoke(handler, head, event) {
       resolve(outcome)
     }
     const atEmptyLoop = () => {
-      if (told === null && handler.constructor.name === 'AsyncFunction') {
+      if (told === null && (!HAS_CALLBACKS || handler.constructor.name === 'AsyncFunction')) {
         over({ error: new RuntimeError('NodeJsExit', NEVER_SETTLED) })
       }
       over(told || { result: null })
@@ -278,9 +287,9 @@ function invoke(handler, head, event) {
     process.on('beforeExit', atEmptyLoop)
     const context = contextOf(head, settle)
     try {
-      const returned = handler(event, context, settle.callback(context))
-      if (returned && typeof returned.then === 'function') {
-        returned.then((result) => over({ result }), (error) => over({ error: error ?? 'handled' }))
+      const returned = HAS_CALLBACKS ? handler(event, context, settle.callback(context)) : handler(event, context)
+      if (!HAS_CALLBACKS || (returned && typeof returned.then === 'function')) {
+        Promise.resolve(returned).then((result) => over({ result }), (error) => over({ error: error ?? 'handled' }))
       }
     } catch (error) {
       over({ error: error ?? 'handled' })
