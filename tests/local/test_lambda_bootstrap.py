@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from lambda_probe import alive, call, failure
 
-from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
 
 pytestmark = pytest.mark.ours
 
@@ -168,6 +168,15 @@ def test_a_bootstrap_that_does_not_begin_says_why_each_time(
     for _ in range(2):
         error = failure(runtime, "own")
         assert error["errorType"] == kind and message in error["errorMessage"], error
+    assert not any(each.is_started for each in runtime.invocations)
+
+
+def test_a_bootstrap_that_asks_for_no_event_says_so_and_was_not_started(
+    runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "INIT_SECONDS", 0.5)
+    runtime.register("own", provided(tmp_path, first="signal.pause()"))
+    assert "bootstrap never asked for an event in 0.5 s" in failure(runtime, "own")["errorMessage"]
     assert not any(each.is_started for each in runtime.invocations)
 
 

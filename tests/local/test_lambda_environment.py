@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from lambda_probe import FUNCTIONS, alive, appears, call, failure, probe
 
-from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
 from oncekit.local.lambda_runtime.entry import has_library
 from oncekit.local.lambda_runtime.environment import Environment
 
@@ -183,6 +183,16 @@ def test_handler_that_cannot_be_loaded_fails_every_invocation_with_the_same_erro
     runtime.register("broken", FunctionSpec(tmp_path))
     assert [failure(runtime, "broken")["errorType"] for _ in range(2)] == [error] * 2
     assert [each.outcome for each in runtime.invocations] == [error] * 2
+
+
+def test_code_that_does_not_finish_loading_says_so_and_was_not_started(
+    runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "INIT_SECONDS", 0.5)
+    (tmp_path / "app.py").write_text("import signal\nsignal.pause()")
+    runtime.register("endless", FunctionSpec(tmp_path))
+    assert "the function's code did not finish loading in 0.5 s" in failure(runtime, "endless")["errorMessage"]
+    assert not any(each.is_started for each in runtime.invocations)
 
 
 @pytest.mark.aws(unconfirmed="V4")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from oncekit.local.lambda_runtime.entry import Head
-from oncekit.local.lambda_runtime.languages import command_of
+from oncekit.local.lambda_runtime.languages import PROVIDED, command_of, language
 from oncekit.local.lambda_runtime.process import FunctionProcess
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
@@ -101,8 +101,7 @@ class Environment:
     def run(self, request_id: str, payload: bytes, arn: str) -> Outcome:
         """Run one invocation to its end, or to the function's timeout, which ends the environment."""
         self._marked_at = None
-        self.start()
-        outcome = self._outcome(request_id, payload, arn) or self._end_of(request_id)
+        outcome = self.load(request_id) or self._outcome(request_id, payload, arn) or self._end_of(request_id)
         outcome = replace(outcome, is_started=self._begun)
         if not self.usable:
             self.end()
@@ -114,6 +113,34 @@ class Environment:
             self._on_line(said)
         self._mark_end(request_id)
         return outcome
+
+    def load(self, request_id: str = "") -> Outcome | None:
+        """Start its process, and wait until it is ready for its first event. What it came to instead, if it did."""
+        self.start()
+        if self._begun:
+            return None
+        process = self._process
+        try:
+            if process is None:
+                return self._end_of(request_id)
+            kind, error = process.receive(INIT_SECONDS)  # one that is gone already has said why
+            if kind == "init error":
+                return self._failed_in_init(error)
+            if kind != "ready":
+                self._not_understood(kind)
+                return self._end_of(request_id)
+        except TimeoutError:
+            has_own = language(self._spec.runtime) == PROVIDED
+            what = "bootstrap never asked for an event" if has_own else "the function's code did not finish loading"
+            self._over = self._over or _End("Sandbox.Timedout", f"{what} in {INIT_SECONDS:g} s")
+            return self._end_of(request_id)
+        except EOFError:
+            assert process is not None
+            self._gone(process)
+            return self._end_of(request_id)
+        self._begun = True
+        self._on_begin()
+        return None
 
     def abort(self) -> None:
         """End the process, whatever it does, without waiting until it is gone."""
@@ -129,20 +156,11 @@ class Environment:
             self._process.wait()
 
     def _outcome(self, request_id: str, payload: bytes, arn: str) -> Outcome | None:
-        """What the function answers, or could not be loaded for. None: its process is over, `_over` says why."""
+        """What the function answers. None: its process is over, `_over` says why."""
         process = self._process
-        if process is None or (self._over is not None and self._begun):
-            return None  # one that has not begun, and is gone already, has said why
+        if process is None or self._over is not None:
+            return None
         try:
-            if not self._begun:
-                kind, error = process.receive(INIT_SECONDS)
-                if kind == "init error":
-                    return self._failed_in_init(error)
-                if kind != "ready":
-                    self._not_understood(kind)
-                    return None
-                self._begun = True
-                self._on_begin()
             process.drain()  # what it printed during init, or after its last answer
             self._mark_start(request_id)
             process.send(_head(request_id, arn, time.time() + self._spec.timeout), payload)
@@ -153,8 +171,7 @@ class Environment:
             )
             return None
         except EOFError:
-            process.wait()
-            self._over = self._over or _exit(-signal.SIGKILL)
+            self._gone(process)
             return None
         if kind == "fatal":  # the function's process does not outlive it
             self._over = self._over or _End(_error_type(body), "")
@@ -164,6 +181,10 @@ class Environment:
             self._not_understood(kind)
             return None
         return Outcome(body) if len(body) <= MAX_RESPONSE_BYTES else self._too_large()
+
+    def _gone(self, process: FunctionProcess) -> None:
+        process.wait()
+        self._over = self._over or _exit(-signal.SIGKILL)
 
     def _not_understood(self, kind: str) -> None:
         """What says neither that it is ready nor how an invocation ended is no answer: whatever follows is not sure."""
