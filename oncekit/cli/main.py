@@ -116,7 +116,7 @@ def app(*names: str) -> typer.Typer:
 
 
 def main() -> None:
-    """Entry point: problems become one line on standard error and exit code 2."""
+    """Entry point: problems become one line on standard error and an exit code."""
     if COMPLETION not in os.environ:  # to a shell go only names and help of the commands, and tabs between them
         guard()
     given = [name for name in sys.argv[1:2] if name in COMMANDS]
@@ -124,7 +124,7 @@ def main() -> None:
         app(*given or COMMANDS)(prog_name="once")
     except Problem as problem:
         tell(f"once: {problem}")
-        sys.exit(2)
+        sys.exit(problem.code)
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] in ("once", "oncekit"):
             raise

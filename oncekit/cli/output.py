@@ -39,6 +39,11 @@ def lines_of(line: str) -> list[str]:
     return [each.expandtabs() for each in line.replace("\r", "\n").splitlines()]
 
 
+def is_of_lambda(line: str) -> bool:
+    """Whether Lambda's runtime client says what an error that nobody caught may come from: none of that is here."""
+    return "LAMBDA_WARNING: Unhandled exception." in line
+
+
 class Attempts:
     """Makes the lines of attempts readable, each traceback once: an attempt may fail as the one before did, and the
     runtime client logs an error that the library has logged.
@@ -66,7 +71,8 @@ def printed(cloud: LocalCloud) -> Iterator[str]:
     invoked = (cloud.operations.operations_of(each.function, each.event) for each in cloud.functions.invocations)
     for operation in sorted({operations[0] for operations in invoked if operations}):
         attempts = Attempts()
-        lines = [each for line in cloud.logs(operation) for each in attempts.lines_of(line)]
+        own = (line for line in cloud.logs(operation) if not is_of_lambda(line))
+        lines = [each for line in own for each in attempts.lines_of(line)]
         if (left_out := len(lines) - MOST_LINES) > 0:
             yield f"{operation} | … {left_out:,} earlier lines"
         yield from (f"{operation} | {line}" for line in lines[-MOST_LINES:])

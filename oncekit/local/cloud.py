@@ -49,6 +49,10 @@ class LocalCloudError(RuntimeError):
     """The local cloud cannot do what was requested; the message says why, and what to do."""
 
 
+class NotLoadedError(LocalCloudError):
+    """The code of a function cannot be loaded."""
+
+
 class _Refs(dict[str, str]):
     """A KeyError names the template: that may be another one than somebody has in mind."""
 

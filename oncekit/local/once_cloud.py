@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.local.clock import VirtualClock
-from oncekit.local.cloud import Cloud, LocalCloudError
+from oncekit.local.cloud import Cloud, LocalCloudError, NotLoadedError
 from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
@@ -113,24 +113,33 @@ class LocalCloud(Cloud):
         """Start an execution with `request` as input and return its ARN. A string of JSON is the input itself.
 
         Raises botocore's ClientError as StartExecution does, and LocalCloudError where the operation's function does
-        not run here.
+        not run here, or cannot be loaded.
         """
-        self._check_that_it_runs(request)
+        self.check_that_it_runs(request)
         machine = self.once.outputs[MACHINES[lane]]
         return self.start_machine(machine, as_text(request), name or str(uuid.uuid4()))
 
-    def _check_that_it_runs(self, request: Any) -> None:
-        """Else the state machine would say that there is no function, and ask for one to be deployed."""
+    def check_that_it_runs(self, request: Any) -> None:
+        """Else the state machine would say that there is no function, and ask for one to be deployed; or it would try
+        again, as it should on AWS, what nobody repairs in virtual time.
+        """
         with suppress(ValueError):
             given = json.loads(as_text(request))
             operation = given.get("operation") if isinstance(given, dict) else None
-            named = self.operations.function_of(operation) if isinstance(operation, str) else None
-            if named is not None and (reason := self.functions.in_name_only.get(named.name)):
-                function = next(name for name, ref in self.resources.items() if ref == named.name)
-                where = _line_of(self._path, function)
-                raise LocalCloudError(
-                    f"{where}operation {operation}: its function {function} is not run here: {reason}"
-                )
+            if isinstance(operation, str) and (reason := self.why_not_started(operation)):
+                raise reason
+
+    def why_not_started(self, operation: str) -> LocalCloudError | None:
+        """Why the function of an operation is not run here, or cannot be loaded; it is loaded now."""
+        if (named := self.operations.function_of(operation)) is None:
+            return None
+        function = next((name for name, ref in self.resources.items() if ref == named.name), named.name)
+        where = f"{_line_of(self._path, function)}operation {operation}: its function {function}"
+        if reason := self.functions.in_name_only.get(named.name):
+            return LocalCloudError(f"{where} is not run here: {reason}")
+        with self.clock.held():  # what runs already does not get ahead meanwhile
+            reason = self.functions.why_not_loaded(named.name)
+        return NotLoadedError(f"{reason}. {where} cannot be loaded, so it is not started.") if reason else None
 
     def run(self, request: Any, name: str | None = None, timeout: float = 60, lane: Lane = FULL) -> Execution:
         """Start an execution and wait for its end."""

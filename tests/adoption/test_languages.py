@@ -9,8 +9,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from once_up import once_up
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .conftest import Application
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="this machine has no Node.js")
@@ -68,22 +71,90 @@ def test_a_function_in_nodejs_runs_once_as_it_is_and_what_cannot_run_stops_nothi
     assert "1 failed" in failed and "Jvm is not run here: it has the Runtime java21" in failed
 
 
-@pytest.mark.parametrize(
-    ("properties", "files", "said"),
-    [
-        (NODE, {"node/app.js": "require('left-pad')\n"}, "Cannot find module 'left-pad': run `sam build`, or `npm"),
-        (
-            "Runtime: python3.13, Handler: app.handler, CodeUri: py/",
-            {"py/app.py": "import left_pad\n"},
-            "No module named 'left_pad'",
-        ),
-    ],
-)
-def test_what_cannot_be_loaded_does_not_count_as_started(
+PYTHON = "Runtime: python3.13, Handler: app.handler, CodeUri: py/"
+LIST = "left-pad\n"
+NOT_LOADED: dict[str, tuple[str, dict[str, str], str]] = {
+    "no package of Node.js": (
+        NODE,
+        {"node/app.js": "require('left-pad')\n"},
+        "Cannot find module 'left-pad': run `sam build`, or `npm install` in ",
+    ),
+    "no package of an ES module": (
+        NODE,
+        {"node/app.mjs": "import 'left-pad'\nexport const handler = async () => 1\n"},
+        "Cannot find package 'left-pad' imported from ",
+    ),
+    "a module of its own, in Node.js": (
+        NODE,
+        {"node/app.js": "require('./prices')\n"},
+        "Cannot find module './prices' (node/app.js:1). ",
+    ),
+    "no such handler in Node.js": (
+        NODE,
+        {"node/app.js": ""},
+        "app.handler is undefined or not exported: the Handler is app.handler; correct it in the template, or",
+    ),
+    "wrong syntax in Node.js": (NODE, {"node/app.js": "\nexports = (\n"}, "SyntaxError: Unexpected end of input"),
+    "a package of requirements.txt": (
+        PYTHON,
+        {"py/app.py": "import left_pad\n", "py/requirements.txt": LIST},
+        "No module named 'left_pad': install what py/requirements.txt names, with `",
+    ),
+    "a package of nothing": (
+        PYTHON,
+        {"py/app.py": "import left_pad\n"},
+        "No module named 'left_pad': it is neither in the function's code nor in its layers; if it is a package, name "
+        "it in py/requirements.txt, and install it with `",
+    ),
+    "a module of its own": (
+        PYTHON,
+        {"py/app.py": "import shop.prices\n", "py/shop/__init__.py": "", "py/requirements.txt": LIST},
+        "No module named 'shop.prices': shop is in the function's own code, and has no shop/prices.py. ",
+    ),
+    "no such file": (
+        PYTHON,
+        {"py/main.py": "", "py/requirements.txt": LIST},
+        "No module named 'app': the Handler is app.handler, and py has no app.py. ",
+    ),
+    "no such handler": (
+        PYTHON,
+        {"py/app.py": ""},
+        "Handler 'handler' missing on module 'app': the Handler is app.handler; correct it in the template, or",
+    ),
+    "wrong syntax": (
+        PYTHON,
+        {"py/app.py": "def handler(\n"},
+        "Syntax error in module 'app': '(' was never closed (app",
+    ),
+    "an error of its own": (PYTHON, {"py/app.py": "\nimport os; os.environ['T']\n"}, "KeyError: 'T' (py/app.py:2). "),
+}
+
+
+@pytest.mark.parametrize(("properties", "files", "said"), NOT_LOADED.values(), ids=NOT_LOADED)
+def test_what_cannot_be_loaded_is_said_once_with_what_to_do_and_not_started(
     empty: Application, properties: str, files: dict[str, str], said: str
 ) -> None:
     add(empty, "Clerk", properties, files)
     adopt(empty, "Clerk")
     code, told, printed = run(empty, "clerk")
-    assert code == 1 and said in printed
-    assert told["sideEffects"]["businessLogicStarts"] == {}
+    assert (code, told) == (1, {}) and printed.splitlines()[-1].startswith(f"once: {said}"), printed
+    assert "template.yaml:3: operation clerk: its function Clerk cannot be loaded, so it is not started." in printed
+    assert printed.count(said) == 1 and "LAMBDA_WARNING" not in printed and "Attempt" not in printed
+
+
+def test_a_generated_test_says_once_why_its_function_cannot_be_loaded(empty: Application) -> None:
+    add(empty, "Clerk", PYTHON, {"py/app.py": "import left_pad\n", "py/requirements.txt": LIST})
+    adopt(empty, "Clerk")
+    failed = empty.pytest("tests/test_clerk.py").stdout
+    assert "No module named 'left_pad': install what " in failed and "Attempt" not in failed, failed
+
+
+def test_up_says_once_why_a_function_cannot_be_loaded_and_goes_on(empty: Application, tmp_path: Path) -> None:
+    add(empty, "Clerk", PYTHON, {"py/app.py": "import left_pad\n", "py/requirements.txt": LIST})
+    adopt(empty, "Clerk")
+    with once_up(empty.folder, tmp_path) as up:
+        up.wait_for("operation clerk: its function Clerk cannot be loaded")
+        (empty.folder / "py/left_pad.py").write_text("def handler(event, context): return 1")
+        (empty.folder / "py/app.py").write_text("from left_pad import handler")
+        up.wait_for("✓ Deployed again: ")
+    assert up.err.read_text().count("✗ No module named 'left_pad': install what py/requirements.txt names") == 1

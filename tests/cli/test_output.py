@@ -49,6 +49,15 @@ def test_an_error_that_the_library_has_logged_is_told_once() -> None:
     assert attempts.lines_of("[ERROR] KeyError: 'y'\rTraceback\r  File x") == []
 
 
+def test_what_lambda_warns_of_where_code_cannot_be_loaded_is_left_out(cloud: LocalCloud, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("import left_pad")
+    cloud.add_function("broken", tmp_path)
+    cloud.functions.invoke(FunctionName="once_op-broken")
+    assert any("LAMBDA_WARNING" in line for line in cloud.logs("broken"))
+    told = "\n".join(printed(cloud))
+    assert "No module named 'left_pad'" in told and "LAMBDA_WARNING" not in told
+
+
 def test_each_later_attempt_that_fails_as_the_one_before_has_one_line(cloud: LocalCloud, tmp_path: Path) -> None:
     """Of a function that knows nothing of Once, so that the runtime client alone tells of its errors."""
     (tmp_path / "app.py").write_text("def handler(event, context):\n    return event['attempt'] // 0\n")

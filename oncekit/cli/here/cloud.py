@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import tell
 from oncekit.local.quick_start import rare_collections, without_collections
-from oncekit.problem import Problem
+from oncekit.problem import Failed, Problem
 
 if TYPE_CHECKING:
     from oncekit.local import Clock
@@ -35,7 +35,7 @@ def local_cloud(
     """
     with ExitStack() as start, clear_errors():
         start.enter_context(without_collections())
-        from oncekit.local.cloud import LocalCloudError
+        from oncekit.local.cloud import LocalCloudError, NotLoadedError
         from oncekit.local.events.exchange import left_out
         from oncekit.local.once_cloud import LocalCloud
 
@@ -61,5 +61,7 @@ def local_cloud(
                 if others := ", ".join(left_out(cloud.deployed.resources, cloud.deployed.unread)):
                     tell(f"Not run here, but can be referred to: {others}.")
                 yield cloud
+        except NotLoadedError as error:
+            raise Failed(str(error)) from error
         except LocalCloudError as error:
             raise Problem(str(error)) from error

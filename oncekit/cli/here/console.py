@@ -149,8 +149,10 @@ class LocalActions:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
+    from oncekit.local.cloud import LocalCloudError
+
     try:
         with clear_aws_errors():
             yield
-    except (Problem, Changed) as why:
+    except (Problem, Changed, LocalCloudError) as why:
         raise Refused(str(why)) from why

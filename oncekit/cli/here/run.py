@@ -59,6 +59,8 @@ def run(
 
     with local_cloud(path, VirtualClock(), parameters=values_of(parameter)) as cloud:
         to_start = lane_to_start(lane, cloud.once.parameters)
+        for request in requests:
+            cloud.check_that_it_runs(request)
         with ExitStack() as at_once:
             if concurrently:  # virtual time stands still until all are started
                 at_once.enter_context(cloud.clock.held())

@@ -10,6 +10,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +21,7 @@ from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.files import Watch
 from oncekit.cli.here.own_triggers import own_triggers
 from oncekit.cli.options import Parameters, Template, values_of
-from oncekit.cli.output import lines_of
+from oncekit.cli.output import is_of_lambda, lines_of
 from oncekit.cli.template import clear_errors, find_event, find_template
 from oncekit.cli.terminal import say, tell
 from oncekit.console.requests import id_in
@@ -113,6 +114,7 @@ def up(
             Watch(lambda: {path, path.parent / VALUES, *cloud.sources}, stopping, news.changed).start()
             is_up.set()
             _tell(cloud, console, path)
+            news.look()
             if open_page:
                 webbrowser.open(console)
             while not stopping.is_set():
@@ -147,6 +149,17 @@ class News:
     def changed(self, files: set[Path]) -> None:
         self._waiting.put(lambda: self._deploy_again(files))
 
+    def look(self) -> None:
+        """Which operations have a function that cannot be loaded: told as soon as it is known."""
+        threading.Thread(target=self._load, daemon=True).start()
+
+    def _load(self) -> None:
+        from oncekit.local.cloud import NotLoadedError
+
+        for operation in self._cloud.operations.named:
+            if isinstance(why := self._cloud.why_not_started(operation), NotLoadedError):
+                self._waiting.put(partial(tell, f"✗ {why}"))
+
     def tell(self) -> None:
         """The news, where there are some soon, what was denied, and dead letters."""
         from oncekit.cli.here.report import tell_denials
@@ -161,7 +174,7 @@ class News:
 
     def _tell_line(self, line: LogLine) -> None:
         self._kept.put(line)
-        if not line.is_mark:
+        if not line.is_mark and not is_of_lambda(line.text):
             function = ", ".join(self._cloud.operations.operations_of(line.function)) or line.function
             tell(*(f"{function} | {each}" for each in lines_of(line.text)))
 
@@ -182,6 +195,7 @@ class News:
             with clear_errors():
                 self._cloud.redeploy()
             tell(f"✓ Deployed again: {', '.join(sorted({file.name for file in files}))} changed.")
+            self.look()
         except Problem as problem:
             tell(f"✗ Not deployed, the earlier version stays: {problem}")
 

@@ -10,6 +10,7 @@ languages.py         which languages run here, and how
 entry.py             the code that runs first in that process, in Python
 entry.cjs            the same in Node.js; resolve.mjs is its part that finds what is imported
 bootstrap.py         the same of `provided`: the API that its executable asks for events
+not_loaded.py        why the code of a function could not be loaded, for people
 node_sdk.py          the folder of what Lambda's Node.js brings
 api.py               Lambda's API at moto's endpoint
 """

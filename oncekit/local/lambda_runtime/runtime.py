@@ -11,11 +11,15 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
+
+from botocore.exceptions import ClientError
 
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.client_errors import client_error, function_not_found, throttled
+from oncekit.local.lambda_runtime import not_loaded
 from oncekit.local.lambda_runtime.environment import Environment, Outcome
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, LogLine, code_of
 from oncekit.local.lambda_runtime.variables import variables_of
@@ -47,6 +51,8 @@ class _Function:
     spec: FunctionSpec
     code: Code
     version: int = 0
+    loaded: int = 0
+    """The newest version whose code was loaded."""
     idle: list[Environment] = field(default_factory=list)
     waiting: int = 0
     log: deque[str] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
@@ -139,6 +145,26 @@ class LambdaRuntime:
             function.idle[:0] = started  # those that have run come first
             for each in started:
                 each.start()
+
+    def why_not_loaded(self, name: str) -> str | None:
+        """Loads a function ahead of its invocations, unless it has been, or is at work as often as it may be.
+
+        Why its code cannot be loaded, and what to do; None where it was.
+        """
+        with self._lock:
+            known = self._functions.get(name)
+            if known is None or known.loaded == known.version:
+                return None
+        key = str(uuid.uuid4())
+        try:
+            function, version, environment = self._take(name, None, key)
+        except ClientError:
+            return None
+        try:
+            failed = environment.load()
+        finally:
+            self._give_back(function, version, environment, key)
+        return None if failed is None else not_loaded.told(function.spec, failed.payload)
 
     # ---- what happened ----
 
@@ -255,8 +281,9 @@ class LambdaRuntime:
     def _starting(self) -> int:
         return sum(environment.starting for _, environment in self._busy.values())
 
-    def _one_began(self) -> None:
+    def _one_began(self, function: _Function, version: int) -> None:
         with self._quiet:
+            function.loaded = max(function.loaded, version)
             self._quiet.notify_all()
 
     def _environment_of(self, function: _Function) -> Environment:
@@ -277,7 +304,8 @@ class LambdaRuntime:
         stream = f"local/[{function.version}]{uuid.uuid4().hex}"
         key = self._keys.of_function(function.name, function.spec.role).environment
         variables = variables_of(function.name, str(function.version), function.spec, self._environment, key, stream)
-        environment = Environment(function.spec, variables, on_line, self._one_began, lambda mark: log(mark, True))
+        began = partial(self._one_began, function, function.version)
+        environment = Environment(function.spec, variables, on_line, began, lambda mark: log(mark, True))
         return environment
 
     def _give_back(self, function: _Function, version: int, environment: Environment, key: str) -> None:
