@@ -412,6 +412,50 @@ def test_packages_come_from_the_function_then_its_layers_then_the_sdk(
     assert call(runtime, "node") == ["code", "nodejs", sdk.name, "shared"]
 
 
+def _package(folder: Path, name: str, told: str) -> None:
+    (folder / name).mkdir(parents=True)
+    (folder / name / "index.js").write_text(f"module.exports = {json.dumps(told)}")
+
+
+READS = {"require": {"app.js": "exports.handler = async () => NAMES.map((name) => require(name))"}}
+READS["import"] = {
+    "app.mjs": "export const handler = () => Promise.all(NAMES.map(async (name) => (await import(name)).default))"
+}
+
+
+def reading(way: str, *names: str) -> dict[str, str]:
+    return {file: code.replace("NAMES", json.dumps(names)) for file, code in READS[way].items()}
+
+
+@pytest.mark.parametrize("way", READS)
+def test_a_layer_may_have_packages_for_one_version_of_node(runtime: LambdaRuntime, tmp_path: Path, way: str) -> None:
+    layer = tmp_path / "layer"
+    _package(layer / "nodejs/node22/node_modules", "both", "of 22")
+    _package(layer / "nodejs/node20/node_modules", "both", "of 20")
+    _package(layer / "nodejs/node_modules", "both", "of all")
+    _package(layer / "nodejs/node22/node_modules", "some", "of 22")
+    spec = node(tmp_path / "code", reading(way, "both", "some"), layers=(layer,), runtime="nodejs22.x")
+    runtime.register("node", spec)
+    assert call(runtime, "node") == ["of 22", "of 22"]
+
+
+@pytest.mark.parametrize("way", READS)
+@pytest.mark.aws(unconfirmed="V115")
+def test_a_node_path_of_the_function_takes_the_place_of_lambdas(
+    runtime: LambdaRuntime, tmp_path: Path, way: str
+) -> None:
+    layer, code = tmp_path / "layer", tmp_path / "code"
+    _package(layer / "nodejs/lib/node_modules", "of-layer", "of the layer")
+    _package(code / "lib/node_modules", "of-code", "of the code")
+    _package(layer / "nodejs/node20/node_modules", "lost", "")
+    files = reading(way, "of-layer", "of-code")
+    own = {"NODE_PATH": "/opt/nodejs/lib/node_modules:/var/task/lib/node_modules"}
+    runtime.register("node", node(code, files, layers=(layer,), environment=own))
+    assert call(runtime, "node") == ["of the layer", "of the code"]
+    runtime.register("node", node(code, reading(way, "lost"), layers=(layer,), environment=own))
+    assert "lost" in failure(runtime, "node")["errorMessage"]
+
+
 def test_without_the_sdk_an_import_of_it_says_what_to_do(
     runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,8 @@ from oncekit.local.lambda_runtime.process import FunctionProcess
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 INIT_SECONDS = 30.0
-"""Lambda gives init 10 seconds, then runs it again within the function's timeout. A busy machine may need longer."""
+"""Lambda gives init 10 seconds, then runs it again within the function's timeout
+(https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html). A busy machine may need longer."""
 
 MAX_RESPONSE_BYTES = 6_291_556
 """As the service's own error message has it: 100 bytes more than a request may have."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from oncekit.local.account import REGION
 from oncekit.local.lambda_runtime import node_sdk
-from oncekit.local.lambda_runtime.languages import NODE, PROVIDED, language
+from oncekit.local.lambda_runtime.languages import NODE, PROVIDED, language, node_version
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 _OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What an interpreter in a virtual environment needs. Nothing else of the caller's environment is passed on."""
+_SDK = "/var/runtime/node_modules"
 
 
 def variables_of(
@@ -62,10 +63,8 @@ def _of_lambda(name: str, version: str, spec: FunctionSpec, stream: str) -> dict
 def _of_language(spec: FunctionSpec) -> dict[str, str]:
     """Where its code finds other code, and what of Lambda's is another's here."""
     if language(spec.runtime) == NODE:
-        sdk = node_sdk.folder()
-        inside = ("nodejs/node_modules", "nodejs", "node_modules")
-        folders = [*(layer / each for layer in spec.layers for each in inside), sdk / "node_modules", spec.code]
-        return {"NODE_PATH": _path(folders), "ONCE_LAYERS": _path(spec.layers), "ONCE_NODE_SDK": str(sdk)}
+        layers = {"ONCE_LAYERS": _path(spec.layers), "ONCE_NODE_SDK": str(node_sdk.folder())}
+        return {"NODE_PATH": _path(_node_folders(spec)), **layers}
     if language(spec.runtime) == PROVIDED:
         return {"ONCE_LAYERS": _path(spec.layers)}
     return {
@@ -74,6 +73,25 @@ def _of_language(spec: FunctionSpec) -> dict[str, str]:
         # Code is read-only on Lambda; and bytecode is taken for fresh when the code changes twice within a second.
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+def _node_folders(spec: FunctionSpec) -> Iterator[Path]:
+    """As Lambda's own script has it, where the function's NODE_PATH takes the place of Lambda's:
+    https://dev.to/wonderfulsoap/deep-dive-into-aws-lambda-3-official-nodejs-runtime-analysis-43je
+    """
+    its_own = f"/opt/nodejs/node{node_version(spec.runtime)}/node_modules"
+    ours = ":".join([its_own, "/opt/nodejs/node_modules", _SDK, "/var/task"])
+    for each in filter(None, (spec.environment.get("NODE_PATH") or ours).split(":")):
+        path = os.path.normpath(each)
+        if path.startswith("/opt/"):
+            inside = path.removeprefix("/opt/")
+            # What `sam build` puts under nodejs/ is not there before.
+            yield from (layer / place for layer in spec.layers for place in (inside, inside.removeprefix("nodejs/")))
+        elif path == _SDK:
+            yield node_sdk.folder() / "node_modules"
+        else:
+            task = Path(path)
+            yield spec.code / task.relative_to("/var/task") if task.is_relative_to("/var/task") else task
 
 
 def _path(folders: Iterable[Path]) -> str:
