@@ -3,11 +3,14 @@
 // goes to the test: it is asked for a port where it takes this one connection (`connections.py`), and what it does not
 // take is refused, with its reason. The beginning and the end of each invocation are announced to the test, too.
 //
-// All this is done in the classes of net, dgram and dns. Only what is not JavaScript opens sockets that nobody sees
-// here: other programs, and packages that are compiled. Calls of AWS go to the local cloud, unseen.
+// All this is done in the classes of net, dgram and dns, also in processes of Node.js that the function starts. The test
+// is the proxy of other programs, as far as they go by HTTP_PROXY and HTTPS_PROXY. What else is not JavaScript opens
+// sockets that nobody sees here: other programs, and packages that are compiled. Calls of AWS go to the local cloud,
+// unseen.
 'use strict'
 
 const { AsyncLocalStorage } = require('node:async_hooks')
+const programs = require('node:child_process')
 const dgram = require('node:dgram')
 const dns = require('node:dns')
 const http = require('node:http')
@@ -24,15 +27,20 @@ const ROOT = (process.env.LAMBDA_TASK_ROOT || '') + path.sep
 const FRAME = /at (?:async )?(?:(.+?) \()?(?:file:\/\/)?(\/[^():]+):(\d+):\d+\)?$/
 const LINES = 2
 const FIRST_ADDRESS = [198, 18, 0, 1] // RFC 2544 keeps 198.18.0.0/15 for benchmarks: it is routed nowhere
-const LOOKUPS = Object.keys(dns.promises).filter((each) => /^(resolve|reverse)/.test(each))
+const LOOKUPS = Object.keys(dns.promises).filter((each) => /^(resolve|reverse|lookupService)/.test(each))
+const PROXIES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap((each) => [each, each.toLowerCase()])
+const OF_THE_FUNCTION = ['AWS_LAMBDA_FUNCTION_NAME', 'LAMBDA_TASK_ROOT', '_HANDLER']
+const KEPT = Object.fromEntries(
+  Object.entries(process.env).filter(([each]) => each.startsWith('ONCE_TESTING_') || OF_THE_FUNCTION.includes(each)),
+)
+// What the process knew that has started this one; null in that of the function.
+const STARTER = JSON.parse(process.env.ONCE_TESTING_STARTER || 'null')
 
 const connect = net.Socket.prototype.connect
 const callers = new AsyncLocalStorage()
 const addresses = new Map()
 const names = new Map()
-let begun = false
-let lock = {}
-let operation = ''
+let { begun, lock, operation } = STARTER || { begun: false, lock: {}, operation: '' }
 
 // ---- what the test is told of a call ----
 
@@ -54,7 +62,7 @@ function told(service, action) {
   const handler = path.join(ROOT, process.env._HANDLER.replace(/\.[^./]*$/, ''))
   const text = JSON.stringify({
     function: process.env.AWS_LAMBDA_FUNCTION_NAME || '',
-    pid: process.pid,
+    pid: STARTER ? STARTER.pid : process.pid,
     service,
     action,
     parameters: 'null',
@@ -189,6 +197,38 @@ function watchDatagrams() {
   }
 }
 
+// Names are looked up here, whatever lookup a socket was made with.
+function ignoreLookups() {
+  const { createSocket } = dgram
+  dgram.createSocket = (options, ...rest) =>
+    createSocket(typeof options === 'string' ? options : { ...options, lookup: undefined }, ...rest)
+}
+
+function environmentOf(env) {
+  const proxy = `http://${encodeURIComponent(told('http', ''))}:once@${HOST}:${PORT}`
+  const starter = JSON.stringify({ begun, lock, operation, pid: STARTER ? STARTER.pid : process.pid })
+  const proxies = Object.fromEntries(PROXIES.map((each) => [each, proxy]))
+  const options = `${env.NODE_OPTIONS || ''} --require ${JSON.stringify(__filename)}`
+  return { ...env, ...KEPT, ...proxies, NODE_OPTIONS: options, ONCE_TESTING_STARTER: starter }
+}
+
+function watchPrograms() {
+  const { spawn } = programs.ChildProcess.prototype
+  programs.ChildProcess.prototype.spawn = function (options) {
+    const pairs = options.envPairs.map((each) => /^([^=]*)=(.*)$/s.exec(each).slice(1))
+    const envPairs = Object.entries(environmentOf(Object.fromEntries(pairs))).map((each) => each.join('='))
+    return spawn.call(this, { ...options, envPairs })
+  }
+  for (const each of ['spawnSync', 'execFileSync', 'execSync']) {
+    const original = programs[each]
+    programs[each] = (program, ...given) => {
+      const options = given.find((value) => value && typeof value === 'object' && !Array.isArray(value)) || {}
+      const env = environmentOf(options.env || process.env)
+      return original(program, ...given.filter(Array.isArray), { ...options, env })
+    }
+  }
+}
+
 // A worker has modules of its own: this file is loaded there, too.
 function watchWorkers() {
   const { Worker } = workers
@@ -202,7 +242,10 @@ function watchWorkers() {
 watchNames()
 watchConnections()
 watchDatagrams()
+ignoreLookups()
+watchPrograms()
 watchWorkers()
+if (STARTER) for (const each of PROXIES) delete process.env[each] // this one asks as its starter does
 Module.syncBuiltinESMExports()
 
 if (require.main === module && workers.isMainThread) {

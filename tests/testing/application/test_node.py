@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import socketserver
 import threading
 from typing import Any
@@ -34,6 +35,10 @@ def asked(client: str, url: str = f"https://{HOST}/charges") -> dict[str, Any]:
         ("by an agent", "https"),
         ("by a looked up address", "http"),
         ("in a worker", "https"),
+        ("in a process", "https"),
+        ("in a process without an environment", "https"),
+        ("in a process that is waited for", "https"),
+        ("in another program", "http"),
     ],
 )
 def test_what_any_client_sends_is_answered_and_counted(application: TestCloud, client: str, scheme: str) -> None:
@@ -44,10 +49,12 @@ def test_what_any_client_sends_is_answered_and_counted(application: TestCloud, c
     assert json.loads(ended.output["result"]) == {"id": "ch_7"}
     [sent] = application.outside.sent
     assert (sent.method, sent.url, json.loads(sent.body)) == ("POST", url, {"amount": 7})
-    assert sent.line.startswith("tests/testing/application/functions/node-clients/app")
+    assert sent.line.startswith("tests/testing/application/functions/node-clients/")
 
 
-@pytest.mark.parametrize("client", ["by fetch", "by https", "whatever comes of it"])
+@pytest.mark.parametrize(
+    "client", ["by fetch", "by https", "whatever comes of it", "in a process", "in a process that is waited for"]
+)
 def test_a_url_that_the_test_does_not_answer_fails_it(application: TestCloud, client: str) -> None:
     with pytest.raises(Unanswered, match=r'write once_cloud\.outside\.answer\("https://other\.example/charges"'):
         application.run(asked(client, "https://other.example/charges"))
@@ -58,6 +65,7 @@ def test_a_url_that_the_test_does_not_answer_fails_it(application: TestCloud, cl
     [
         ("by a socket", "other.example:7000"),
         ("by a datagram", "statsd.example:8125"),
+        ("by the name of a service", "203.0.113.1:0"),
         ("by a name", "provider.example:0"),
     ],
 )
@@ -78,6 +86,14 @@ def test_a_server_on_this_machine_is_reached_whatever_it_speaks(application: Tes
         ended = application.run(asked("by a socket", f"http://127.0.0.1:{server.server_address[1]}"))
         server.shutdown()
     assert json.loads(ended.output["result"]) == "HELLO"
+
+
+def test_a_datagram_to_this_machine_stays_here_whatever_looks_up_its_name(application: TestCloud) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(20)
+        application.run(asked("by a datagram with a lookup of its own", f"http://localhost:{server.getsockname()[1]}"))
+        assert server.recv(100) == b"hello"
 
 
 # ---- the matrix ----

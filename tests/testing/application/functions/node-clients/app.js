@@ -1,4 +1,5 @@
 // Sends by every client that Node.js has, as the payload says.
+const programs = require('node:child_process')
 const dgram = require('node:dgram')
 const dns = require('node:dns')
 const http = require('node:http')
@@ -21,7 +22,31 @@ function request(module, url, options = {}) {
   })
 }
 
+// A program of its own: another file of Node.js, or text.
+const sending = (url) => `fetch(${JSON.stringify(url)}, { method: 'POST', body: ${JSON.stringify(BODY)} })
+  .then((answer) => answer.text()).then(console.log)`
+const PYTHON = `import sys, urllib.request as u; print(u.urlopen(sys.argv[1], b'${BODY}').read().decode())`
+
 const CLIENTS = {
+  'in a process': ({ url }) =>
+    new Promise((resolve, reject) => {
+      const child = programs.fork(`${__dirname}/child.cjs`, [url, BODY])
+      child.on('message', resolve).on('error', reject)
+    }),
+  'in a process without an environment': ({ url }) =>
+    new Promise((resolve, reject) => {
+      const told = (error, text) => (error ? reject(error) : resolve(JSON.parse(text)))
+      programs.execFile(process.execPath, ['-e', sending(url)], { env: {} }, told)
+    }),
+  'in a process that is waited for': ({ url }) =>
+    JSON.parse(programs.execFileSync(process.execPath, ['-e', sending(url)], { encoding: 'utf8' })),
+  'in another program': ({ url }) => JSON.parse(programs.spawnSync('python3', ['-c', PYTHON, url]).stdout),
+  'by the name of a service': () => dns.promises.lookupService('203.0.113.1', 80),
+  'by a datagram with a lookup of its own': ({ url }) =>
+    new Promise((resolve, reject) => {
+      const socket = dgram.createSocket({ type: 'udp4', lookup: (name, options, then) => then(null, '203.0.113.1', 4) })
+      socket.send('hello', Number(new URL(url).port), 'localhost', (error) => (error ? reject(error) : resolve('sent')))
+    }),
   'by fetch': async ({ url }) => (await fetch(url, { method: 'POST', body: BODY, headers: JSON_TYPE })).json(),
   'by https': ({ url }) => request(url.startsWith('https:') ? https : http, url),
   'by an agent': ({ url }) => request(https, url, { agent: new https.Agent({ keepAlive: true }) }),
