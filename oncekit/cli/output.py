@@ -29,7 +29,8 @@ def lines_of(line: str) -> list[str]:
         error = _fields(of_node[1])
         stack = [str(each) for each in error["stack"]] if isinstance(error.get("stack"), list) else []
         frames = [each for each in stack if each.startswith("    at ") and not any(i in each for i in _NOT_THEIRS)]
-        line = "\n".join([f"[ERROR] {error.get('errorType')}: {error.get('errorMessage')}", *frames])
+        cause = f" (cause: {error['cause']})" if isinstance(error.get("cause"), str) else ""
+        line = "\n".join([f"[ERROR] {error.get('errorType')}: {error.get('errorMessage')}{cause}", *frames])
     told = _fields(line)
     if "_aws" in told and "message" not in told:  # metrics, and the library's line about an attempt that succeeded
         return []

@@ -140,10 +140,15 @@ class Outside:
     def refused(self, told: str, place: Place, why: str = "") -> str:
         """A connection is not taken, or ends because of what came. Returns what the function is told."""
         name = "{}:{}".format(*place)
+        none = "it is another machine, and a test reaches none. What speaks HTTP"
+        if not place[1]:  # it was not to be connected to, but looked up in the network
+            asks = f"a question about {place[0]} to DNS: {none} connects by the name, and"
+            return self._not_answered(
+                self._call(told), f"{asks} is answered by once_cloud.outside.answer(URL, {{...}})"
+            )
         another = (
-            "it is another machine, and a test reaches none. What speaks HTTP is answered by "
-            f'once_cloud.outside.answer("https://{name}/", {{...}}); for anything else, start a server on 127.0.0.1 '
-            "in the test"
+            f'{none} is answered by once_cloud.outside.answer("https://{name}/", {{...}}); for anything else, start a '
+            "server on 127.0.0.1 in the test"
         )
         return self._not_answered(self._call(told), f"a connection to {name}: {why or another}")
 

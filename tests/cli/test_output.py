@@ -35,6 +35,10 @@ NODE = {
             ["[WARNING]       2026-01-01T00:00:00.000Z                LAMBDA"],
         ),
         (f"2026\tid\tERROR\tInvoke Error \t{json.dumps(NODE)}", ["[ERROR] TypeError: no", "    at app.js:1"]),
+        (
+            f"2026\tid\tERROR\tInvoke Error \t{json.dumps({**NODE, 'cause': 'ENOTFOUND: a.example'})}",
+            ["[ERROR] TypeError: no (cause: ENOTFOUND: a.example)", "    at app.js:1"],
+        ),
         (f"2026\tid\tERROR\tInvoke Error \t{json.dumps({'stack': 1})}", ["[ERROR] None: None"]),
         ("a\t1\r\tb", ["a       1", "        b"]),
     ],

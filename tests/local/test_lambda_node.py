@@ -186,6 +186,15 @@ def test_an_error_is_as_lambda_tells_it_and_the_function_goes_on(
     assert any("\tERROR\tInvoke Error" in line and message in line for line in runtime.logs("node"))
 
 
+def test_the_log_has_what_an_error_comes_from(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    cause = "Object.assign(new Error('nobody listens'), { code: 'ECONNREFUSED' })"
+    code = f"exports.handler = async () => {{ throw new TypeError('fetch failed', {{ cause: {cause} }}) }}"
+    runtime.register("node", node(tmp_path, code))
+    assert failure(runtime, "node")["errorMessage"] == "fetch failed"
+    [logged] = [line for line in runtime.logs("node") if "Invoke Error" in line]
+    assert json.loads(logged.rpartition("\t")[2])["cause"] == "ECONNREFUSED: nobody listens"
+
+
 def test_the_trace_of_an_error_names_the_line(runtime: LambdaRuntime, tmp_path: Path) -> None:
     runtime.register("node", node(tmp_path, "\n\nexports.handler = async () => { throw new Error('third line') }"))
     trace = failure(runtime, "node")["trace"]

@@ -116,11 +116,18 @@ function isText(value) {
   return typeof value === 'string' && value !== ''
 }
 
+// Which AWS's client leaves out, so that nobody sees why a fetch failed.
+function causeOf(error) {
+  if (!util.types.isNativeError(error?.cause)) return {}
+  const { code, name, message } = error.cause
+  return { cause: [code || name, message].filter(Boolean).join(': ') }
+}
+
 function logError(what, error) {
   const { errorType, errorMessage, trace } = told(error)
   let text
   try {
-    text = JSON.stringify({ ...Object(error), errorType, errorMessage, stack: trace })
+    text = JSON.stringify({ ...Object(error), errorType, errorMessage, stack: trace, ...causeOf(error) })
   } catch {
     text = JSON.stringify({ errorType, errorMessage, trace })
   }

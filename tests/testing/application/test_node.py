@@ -63,16 +63,16 @@ def test_a_url_that_the_test_does_not_answer_fails_it(application: TestCloud, cl
 @pytest.mark.parametrize(
     ("client", "place"),
     [
-        ("by a socket", "other.example:7000"),
-        ("by a datagram", "statsd.example:8125"),
-        ("by the name of a service", "203.0.113.1:0"),
-        ("by a name", "provider.example:0"),
+        ("by a socket", "a connection to other.example:7000"),
+        ("by a datagram", "a connection to statsd.example:8125"),
+        ("by the name of a service", "a question about 203.0.113.1 to DNS"),
+        ("by a name", "a question about provider.example to DNS"),
     ],
 )
 def test_a_connection_that_is_no_http_is_refused_and_fails_the_test(
     application: TestCloud, client: str, place: str
 ) -> None:
-    with pytest.raises(Unanswered, match=f"a connection to {place}: it is another machine, and a test reaches none"):
+    with pytest.raises(Unanswered, match=f"{place}: it is another machine, and a test reaches none"):
         application.run(asked(client, "http://other.example:7000"))
 
 
