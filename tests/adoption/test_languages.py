@@ -8,8 +8,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
 from once_up import once_up
+from signing import keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,11 +152,17 @@ def test_a_generated_test_says_once_why_its_function_cannot_be_loaded(empty: App
 
 
 def test_up_says_once_why_a_function_cannot_be_loaded_and_goes_on(empty: Application, tmp_path: Path) -> None:
-    add(empty, "Clerk", PYTHON, {"py/app.py": "import left_pad\n", "py/requirements.txt": LIST})
+    files = {"py/app.py": "import left_pad\n", "py/requirements.txt": LIST}
+    add(empty, "Clerk", f"{PYTHON}, FunctionName: clerk", files)
     adopt(empty, "Clerk")
     with once_up(empty.folder, tmp_path) as up:
         up.wait_for("operation clerk: its function Clerk cannot be loaded")
+        functions = boto3.client("lambda", endpoint_url=up.given["AWS_ENDPOINT_URL"], **keys(up.given))
+        for _ in range(3):
+            functions.invoke(FunctionName="clerk", Payload=b"{}")
         (empty.folder / "py/left_pad.py").write_text("def handler(event, context): return 1")
         (empty.folder / "py/app.py").write_text("from left_pad import handler")
         up.wait_for("✓ Deployed again: ")
-    assert up.err.read_text().count("✗ No module named 'left_pad': install what py/requirements.txt names") == 1
+    said = up.err.read_text()
+    assert said.count("✗ No module named 'left_pad': install what py/requirements.txt names") == 1
+    assert said.count("Runtime.ImportModuleError") <= 2 and "LAMBDA_WARNING" not in said, said

@@ -133,6 +133,8 @@ class News:
         self._paper = Paper(error=True)
         self._denied: set[Denial] = set()
         self._dead_letters: Mapping[str, int] = {}
+        self._not_loaded: dict[str, set[str]] = {}
+        """By function, what its attempts to load have said."""
 
     def follow(self, cloud: LocalCloud) -> None:
         """Before anything is told: the cloud that it is about."""
@@ -156,9 +158,12 @@ class News:
     def _load(self) -> None:
         from oncekit.local.cloud import NotLoadedError
 
-        for operation in self._cloud.operations.named:
+        for operation, named in self._cloud.operations.named.items():
             if isinstance(why := self._cloud.why_not_started(operation), NotLoadedError):
+                self._not_loaded.setdefault(named.name, set())
                 self._waiting.put(partial(tell, f"✗ {why}"))
+            else:
+                self._not_loaded.pop(named.name, None)
 
     def tell(self) -> None:
         """The news, where there are some soon, what was denied, and dead letters."""
@@ -176,7 +181,11 @@ class News:
         self._kept.put(line)
         if not line.is_mark and not is_of_lambda(line.text):
             function = ", ".join(self._cloud.operations.operations_of(line.function)) or line.function
-            tell(*(f"{function} | {each}" for each in lines_of(line.text)))
+            lines = lines_of(line.text)
+            if line.is_of_init and (said := self._not_loaded.get(line.function)) is not None:  # each attempt says it
+                lines = [each for each in lines if each not in said]
+                said.update(lines)
+            tell(*(f"{function} | {each}" for each in lines))
 
     def _tell_end(self, machine: str, execution: Execution) -> None:
         from oncekit.cli.here import ends

@@ -88,6 +88,11 @@ class Environment:
         """Whether its process is not ready for its first event yet, as far as an invocation waits for it."""
         return not self._begun and self._over is None
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether its process has been ready for its first event."""
+        return self._begun
+
     def start(self) -> None:
         """Start its process, ahead of the first invocation or for it."""
         with self._starting:

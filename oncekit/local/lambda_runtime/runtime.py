@@ -299,7 +299,7 @@ class LambdaRuntime:
 
         def log(line: str, is_mark: bool = False) -> None:
             if self._on_output is not None:
-                self._on_output(LogLine(function.name, stream, line, is_mark))
+                self._on_output(LogLine(function.name, stream, line, is_mark, not environment.has_begun))
 
         stream = f"local/[{function.version}]{uuid.uuid4().hex}"
         key = self._keys.of_function(function.name, function.spec.role).environment

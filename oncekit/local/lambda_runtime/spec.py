@@ -61,6 +61,8 @@ class LogLine:
     text: str
     is_mark: bool = False
     """Whether Lambda marks an invocation by it: START, END or REPORT, which people are not shown."""
+    is_of_init: bool = False
+    """Whether it was printed before the environment was ready for its first event."""
 
 
 @dataclass(frozen=True)
