@@ -144,11 +144,30 @@ def test_what_cannot_be_loaded_is_said_once_with_what_to_do_and_not_started(
     assert printed.count(said) == 1 and "LAMBDA_WARNING" not in printed and "Attempt" not in printed
 
 
-def test_a_generated_test_says_once_why_its_function_cannot_be_loaded(empty: Application) -> None:
-    add(empty, "Clerk", PYTHON, {"py/app.py": "import left_pad\n", "py/requirements.txt": LIST})
-    adopt(empty, "Clerk")
-    failed = empty.pytest("tests/test_clerk.py").stdout
-    assert "No module named 'left_pad': install what " in failed and "Attempt" not in failed, failed
+@pytest.mark.parametrize(
+    ("options", "listed", "said"),
+    [
+        ((), LIST, "install what py/requirements.txt names, with `"),
+        (("--direct",), LIST, "install what py/requirements.txt names, with `"),
+        (("--direct",), None, "it is neither in the function's code nor in its layers"),  # which have Once's own list
+    ],
+)
+def test_each_generated_test_says_why_its_function_cannot_be_loaded(
+    empty: Application, options: tuple[str], listed: str | None, said: str
+) -> None:
+    add(
+        empty,
+        "Clerk",
+        PYTHON,
+        {"py/app.py": "import left_pad\n", **({"py/requirements.txt": listed} if listed else {})},
+    )
+    assert empty.once("init").code == 0
+    (empty.folder / "sample.json").write_text('{"id": "1"}')
+    done = empty.once("new", "clerk", "--function", "Clerk", "--example", "sample.json", *options)
+    assert done.code == 0, done.err
+    failed = [line for line in empty.pytest("tests").stdout.splitlines() if line.startswith("E  ")]
+    assert len(failed) == 2
+    assert all(f"NotLoadedError: No module named 'left_pad': {said}" in line for line in failed), failed
 
 
 def test_up_says_once_why_a_function_cannot_be_loaded_and_goes_on(empty: Application, tmp_path: Path) -> None:

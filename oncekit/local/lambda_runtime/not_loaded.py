@@ -56,13 +56,21 @@ def _how_to_get(spec: FunctionSpec, name: str) -> str:
         return f"the Handler is {spec.handler}, and {_short(spec.code)} has no {module.replace('.', '/')}.py"
     if any((each / own).is_dir() for each in folders):
         return f"{own} is in the function's own code, and has no {name.replace('.', '/')}.py"
-    if files := [each / REQUIREMENTS for each in folders if (each / REQUIREMENTS).is_file()]:
+    if files := [each / REQUIREMENTS for each in folders if _may_bring(each / REQUIREMENTS, own, spec.code)]:
         return f"install what {' and '.join(map(_short, files))} names, with `{_install(files)}`"
     wanted = spec.code / REQUIREMENTS
     return (
         f"it is neither in the function's code nor in its layers; if it is a package, name it in {_short(wanted)}, and "
         f"install it with `{_install([wanted])}`"
     )
+
+
+def _may_bring(requirements: Path, module: str, code: Path) -> bool:
+    """Not what a layer lists under other names: that may be Once's own. A package may have another than its module."""
+    if not requirements.is_file():
+        return False
+    listed = requirements.read_text("utf-8", "replace").lower().replace("-", "_")
+    return requirements.parent == code or module.lower() in listed
 
 
 def _install(files: Iterable[Path]) -> str:
