@@ -51,7 +51,7 @@ def with_includes(
     """Put what AWS::Include names into the template. Gives the names of the files, and the resources without theirs.
 
     Its forms: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html.
-    Unconfirmed (V115): a member beside it goes before that of the file, a file may be a list, and short forms are read.
+    Unconfirmed (V118): a member beside it goes before that of the file, a file may be a list, and short forms are read.
     """
     files: list[str] = []
     not_read: NotRead = {}
