@@ -17,6 +17,7 @@ from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from oncekit.local.boundaries import Boundary, boundaries
@@ -52,10 +53,14 @@ DELIVERIES = 5
 REFUSED = "REFUSED"
 """The status of a request that left no record, or one that has expired."""
 WATCHED_NOTHING = (
-    "it watched no effect. It watches calls of AWS by boto3, request.step and what else writes to AWS, and HTTP to "
-    "other systems; it does not see files, other programs, and clients below Python's sockets, such as gRPC or libpq. "
-    "A function without any effect needs no matrix: delete this test"
+    "it watched no effect: {called}. If that is right, write once_matrix(..., effects=False), which is red as soon as "
+    "there is an effect. If it does more, that is not seen: files, other programs, and clients below Python's sockets, "
+    "such as gRPC or libpq. No matrix can judge those: delete this test, and let a person decide after a crash, by "
+    "onCrash: quarantine"
 )
+NO_CALL = "the function called nothing of AWS, and no other system"
+LEFT_NOTHING = "what the function called leaves nothing that could be there twice ({calls})"
+HAS_EFFECTS = "effects=False says that it has none: leave that out, so that what it does is struck: {calls}"
 UNSEEN = (
     "it is in {language}, and what it calls of AWS is seen in functions in Python only. It was struck before and after "
     "it ran{more}, not between two of its calls: what a crash there repeats, nobody knows"
@@ -67,6 +72,10 @@ Found = tuple[Difference, str, tuple[str, ...]]
 
 class NothingToStrike(AssertionError):
     """The request does not run without a fault, has no effect, or no strike: nothing can be judged."""
+
+
+__tracebackhide__ = methodcaller("errisinstance", NothingToStrike)
+"""What pytest shows of it: its sentence, and the user's line."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +123,10 @@ class Matrix:
         states: bool,
         elsewhere: Callable[[], object] | None = None,
         event: Any = None,
+        effects: bool = True,
     ) -> None:
         self._cloud, self._request, self._states, self._elsewhere = cloud, request, states, elsewhere
-        self._event = event
+        self._event, self._effects = event, effects
         self._was_elsewhere = False
         self._operation, self._id = str(request["operation"]), checker.id_of(as_text(request))
         self._contents = Contents.of(cloud)
@@ -164,8 +174,8 @@ class Matrix:
         if not told and usual.status not in ("COMPLETED", "FAILED"):
             refused = "it is refused" if self._event is None else f"its event leaves no record of {self._id}"
             told = [refused if usual.status == REFUSED else f"it ends as {usual.end}"]
-        if not told and self._language == PYTHON and not any(self._is_effect(each) for each in usual.calls):
-            told.append(WATCHED_NOTHING)
+        if not told and self._language == PYTHON:
+            told += self._unlike_what_was_said(usual.calls)
         if not told and self._elsewhere is not None and not self._was_elsewhere:
             told.append("it was never pending: leave `elsewhere` out")
         if told:
@@ -178,6 +188,15 @@ class Matrix:
         # Also by the template: with one attempt, each crash is left to a person.
         self._careful |= second_attempt.status == "QUARANTINED"
         return usual, expected
+
+    def _unlike_what_was_said(self, calls: Collection[FunctionCall]) -> Iterator[str]:
+        """That it has no effect, if the test does not say so; or that it has one."""
+        found = [each for each in calls if self._is_effect(each)]
+        if found and not self._effects:
+            yield HAS_EFFECTS.format(calls=_told_once(found))
+        if not found and self._effects:
+            seen = _told_once(calls)
+            yield WATCHED_NOTHING.format(called=LEFT_NOTHING.format(calls=seen) if seen else NO_CALL)
 
     def _begins_anew(self, usual: Run) -> Strike:
         """What leads to a second attempt that does everything."""
@@ -349,6 +368,10 @@ class Matrix:
             return place == f"{call.action} {call.parameters}"
         names = [name for name, ref in self._cloud.resources.items() if f'"{ref}"' in call.names]
         return place in (f"{call.service}.{call.action}", *names) or f'"{place}"' in call.names
+
+
+def _told_once(calls: Iterable[FunctionCall]) -> str:
+    return "; ".join(dict.fromkeys(map(str, calls)))
 
 
 def _language_of(cloud: TestCloud, operation: str) -> str:

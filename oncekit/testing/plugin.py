@@ -34,6 +34,7 @@ class RunMatrix:
         event: Any = None,
         elsewhere: Callable[[], object] | None = None,
         may_repeat: Collection[str] = (),
+        effects: bool = True,
         states: bool = True,
         seconds: float = 60.0,
         check: bool = True,
@@ -48,13 +49,14 @@ class RunMatrix:
         `elsewhere` does what is done elsewhere for an operation that is pending: it is called when that is so, and then
         ends too early, late, twice or never. A workflow on the cloud ends by itself.
         `may_repeat` names places where an effect may happen twice, such as a mail that does no harm: the beginning of
-        what a finding calls its place. Without `states` only the function is struck, not its execution. After
+        what a finding calls its place. `effects=False` says that the function has none: the test fails where one is
+        seen; without it, where none is. Without `states` only the function is struck, not its execution. After
         `seconds` what is left is left out, and the report says so. Without `check` the test goes on.
         """
         __tracebackhide__ = True
         from oncekit.testing.matrix import Matrix
 
-        report = Matrix(self.cloud, request, states, elsewhere, event).run(may_repeat, seconds)
+        report = Matrix(self.cloud, request, states, elsewhere, event, effects).run(may_repeat, seconds)
         if check and report.findings:
             pytest.fail(str(report), pytrace=False)
         if check and report.unseen:

@@ -99,7 +99,7 @@ class Report:
 
     def __str__(self) -> str:
         count = len(self.findings)
-        nothing = "nothing found" if self.unseen else "every effect happened once"
+        nothing = "nothing found" if self.unseen or not self.effects else "every effect happened once"
         found = f"{count} finding{'s' if count > 1 else ''}" if count else nothing
         head = f"{self.operation}: {len(self.strikes)} strikes in {self.seconds:.1f} s: {found}"
         if self.left_out:

@@ -429,7 +429,7 @@ def test_the_matrix_that_was_written_finds_a_write_without_a_key(shop: Adopted, 
 
 def test_the_matrix_says_what_to_do_where_it_sees_no_effect(shop: Adopted, cloud: TestCloud) -> None:
     test = written(shop, "test_write_receipt.py")["test_takes_effect_once_whatever_breaks"]
-    with pytest.raises(NothingToStrike, match=r"it watched no effect.*needs no matrix: delete this test"):
+    with pytest.raises(NothingToStrike, match=r"it watched no effect: the function called nothing.*effects=False\)"):
         test(once_cloud=cloud, once_matrix=RunMatrix(cloud))
 
 

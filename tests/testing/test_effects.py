@@ -268,8 +268,15 @@ def test_a_report_tells_each_finding_with_its_lines_and_what_to_do() -> None:
 
 
 def test_a_report_without_a_finding_says_so() -> None:
-    assert str(Report("place", [], [], ["a"], [], 1.0)).splitlines() == [
+    assert str(Report("place", ["Orders"], [], ["a"], [], 1.0)).splitlines() == [
         "place: 1 strikes in 1.0 s: every effect happened once",
+        "watched: Orders",
+    ]
+
+
+def test_a_report_without_an_effect_does_not_say_that_one_happened() -> None:
+    assert str(Report("place", [], [], ["a"], [], 1.0)).splitlines() == [
+        "place: 1 strikes in 1.0 s: nothing found",
         "watched: nothing that stays",
     ]
 

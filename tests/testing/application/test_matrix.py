@@ -34,6 +34,41 @@ def test_a_matrix_that_watched_no_effect_is_not_green(once_matrix: RunMatrix) ->
         once_matrix(request)
 
 
+LOOKS = """
+import os, boto3
+def handler(event, context):
+    return len(boto3.client("dynamodb").scan(TableName=os.environ["STOCK_TABLE"])["Items"])
+"""
+
+
+@pytest.fixture
+def looks(once_cloud: TestCloud, tmp_path: Path) -> dict[str, Any]:
+    """A request for a function that only reads."""
+    (tmp_path / "app.py").write_text(LOOKS)
+    once_cloud.add_function("looks", tmp_path, environment={"STOCK_TABLE": once_cloud.resources["StockTable"]})
+    return asked("looks")
+
+
+def test_what_was_called_without_an_effect_is_named(looks: dict[str, Any], once_matrix: RunMatrix) -> None:
+    called = r"what the function called leaves nothing .*\(.*app.py:4 in handler: dynamodb.scan\)"
+    with pytest.raises(NothingToStrike, match=rf"looks, .*: {called}.*write once_matrix\(\.\.\., effects=False\)"):
+        once_matrix(looks)
+
+
+def test_a_function_without_an_effect_passes_where_the_test_says_that_it_has_none(
+    looks: dict[str, Any], once_matrix: RunMatrix
+) -> None:
+    report = once_matrix(looks, effects=False)
+    assert report.strikes and not report.effects
+
+
+def test_a_function_with_an_effect_fails_where_the_test_says_that_it_has_none(
+    application: TestCloud, once_matrix: RunMatrix
+) -> None:
+    with pytest.raises(NothingToStrike, match=r"effects=False says that it has none: leave that out.*: .*step place"):
+        once_matrix(json.loads((EVENTS / "place-order.json").read_text()), effects=False)
+
+
 def test_a_matrix_that_had_no_time_for_a_strike_is_not_green(application: TestCloud, once_matrix: RunMatrix) -> None:
     with pytest.raises(NothingToStrike, match="place-order: no strike in 0 s: give more `seconds`"):
         once_matrix(json.loads((EVENTS / "place-order.json").read_text()), seconds=0)
