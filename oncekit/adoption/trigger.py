@@ -143,7 +143,7 @@ class FromRule(Trigger):
         return key, payload
 
     def test(self, operation: Operation) -> str:
-        bus = _of_test(self.source, self.elsewhere) if self.source else f'"{DEFAULT_BUS}"'
+        bus = _of_test(self.source, self.elsewhere) if self.source and self.elsewhere else f'"{self.bus}"'
         return text("test_rule.py.txt", **operation.places, busOf=bus)
 
 

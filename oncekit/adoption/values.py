@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import yaml
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.texts import text
 from oncekit.adoption.yaml_file import YamlFile
-from oncekit.local.elsewhere import FILE, KINDS, Missing
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.elsewhere import FILE, KINDS, Elsewhere, Missing, line_of
 from oncekit.own_stack import ONCE
 from oncekit.problem import Problem
 
@@ -56,13 +58,17 @@ class ValuesFile(YamlFile):
         self._change(f"{without[: name.end_mark.index]}{comment}\n{written}{after}", (kind,), lines)
 
 
-def with_missing(template: Path) -> tuple[list[Missing], str]:
-    """What the file does not have, and its text with a placeholder for each. Raises Problem."""
+def with_missing(template: Path, queue: str = "") -> tuple[list[Missing], str]:
+    """What the file does not have, and its text with a placeholder for each. Raises Problem.
+
+    `queue` is the name of the one that is the ARN of a queue: there is one here then, to which its test sends.
+    """
     if not _may_need_some(template):
         return [], ""
     from oncekit.local.deploy import missing_values
 
     file, missing = template.parent / FILE, missing_values(template)
+    missing = [replace(each, placeholder=_arn(queue)) if each.name == queue else each for each in missing]
     check_inside(template.parent, file)
     lines = {kind: [_line(each) for each in missing if each.kind == kind] for kind in KINDS}
     if not missing:
@@ -75,6 +81,21 @@ def with_missing(template: Path) -> tuple[list[Missing], str]:
         if lines[kind]:
             values.add(kind, lines[kind])
     return missing, values.text
+
+
+def told_of_queue(template: Path, queue: str) -> Iterator[str]:
+    """Where the file has another value for the ARN of a queue, such as a placeholder of a time when it was not one."""
+    file = template.parent / FILE
+    for kind, known in Elsewhere.of(template).known.items():
+        if queue in known and ":sqs:" not in str(known[queue]):
+            yield (
+                f"{FILE}:{line_of(file, kind, queue)}: {queue} is {known[queue]}: write the ARN of a queue, such as "
+                f"{_arn(queue)}, or its test has nowhere to send to"
+            )
+
+
+def _arn(queue: str) -> str:
+    return f"arn:aws:sqs:{REGION}:{ACCOUNT}:{re.sub(r'[^A-Za-z0-9_-]', '-', queue)[:80]}"
 
 
 def _line(missing: Missing) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import VirtualClock
+from oncekit.local.events import rules
 from oncekit.local.execution import Execution
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import languages
@@ -119,6 +122,14 @@ class TestCloud(LocalCloud):
         self.start(request, lane=lane)
         self.recover()
         return self.run(request, lane=lane)
+
+    def deliver(self, bus: str, event: Mapping[str, Any]) -> None:
+        """Put an event on a bus, by its logical id or its name, with the id, time, account and region that it has.
+
+        So it is one that EventBridge delivers again, or one of AWS's own; `put_events` makes another one of it.
+        """
+        made = {"version": "0", "id": str(uuid.uuid4()), "account": ACCOUNT, "region": REGION, "resources": []}
+        rules.put(self.resources.get(bus, bus).rpartition("/")[2], {**made, "time": self.clock.now(), **event})
 
     def recover(self) -> None:
         """Let time pass until no record is in progress: recovery gets its turns. Raises TimeoutError when one stays."""

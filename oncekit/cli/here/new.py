@@ -105,7 +105,7 @@ def new(
         from oncekit.adoption.application_template import find_template
         from oncekit.adoption.names import Operation
         from oncekit.adoption.operation import Additions, Wanted
-        from oncekit.adoption.values import with_missing
+        from oncekit.adoption.values import told_of_queue, with_missing
 
         named = Operation(operation)
         given = {"--from-rule": from_rule, "--from-queue": from_queue}
@@ -130,10 +130,11 @@ def new(
             direct,
         )
         additions.add(wanted)
-        values = with_missing(path)
+        values = with_missing(path, from_queue or "")
         written = additions.save()
         say(*written)
         written += _add_values(path, *values)
+        tell(*told_of_queue(path, from_queue or ""))
         _advise(additions, wanted)
     test = f"tests/test_{named.folder}{'_direct' if direct else ''}.py"
     tell(f"Try it: pytest {test}" if written else "Once has all that it needs; nothing to do.")
