@@ -84,16 +84,29 @@ another request. Take what identifies the work, such as the number of an order""
 """What is wrong in every lane."""
 
 
-def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
-    """A sentence for each thing to do."""
+def warnings(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
+    """What keeps its function from running well as it is, or from being run once: its test is red then, and says so."""
     function, trigger = wanted.function, wanted.trigger
     if function is not None:
-        properties = template.function(function)
         code = Code.of(template, function)
         yield from _of_shapes(template, function, code, wanted)
         yield from _of_code(template, function, code)
         yield from _of_runtime(template, function)
         yield from (told for name, told in unlike(template) if name == function)
+    yield from told_of_envelopes(template, wanted)
+    if trigger is not None and (source := trigger.source) is not None:
+        for name, event in _readers(template, source.logical_id):
+            yield (
+                f"{name} still gets what comes from {source.logical_id} by its own {event}: take that away, or it "
+                "works without Once, too"
+            )
+
+
+def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
+    """A sentence for each thing to do besides."""
+    function, trigger = wanted.function, wanted.trigger
+    if function is not None:
+        properties = template.function(function)
         if not wanted.payload_only and template.role_of(function) is None:
             yield (
                 f"the role of {function} is not in the template: give it what docs/adopting.md shows, or its steps and "
@@ -110,20 +123,13 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
             yield from lines_to_change(template, wanted.operation, function)
     if fixture.is_lacking(template.path):
         yield from fixture.lines_to_add(template.path)
-    yield from told_of_envelopes(template, wanted)
-    if trigger is not None and (source := trigger.source) is not None:
-        for name, event in _readers(template, source.logical_id):
-            yield (
-                f"{name} still gets what comes from {source.logical_id} by its own {event}: take that away, or it "
-                "works without Once, too"
-            )
-        if source.type == QUEUE:
-            yield (
-                f"what is made of {source.logical_id} needs EventBridge Pipes, which is missing in {without_pipes()}: "
-                f"there, {SWITCHED_OFF}, and let a function that reads the queue start the requests"
-            )
-            if source.logical_id in template.resources:
-                yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
+    if trigger is not None and (source := trigger.source) is not None and source.type == QUEUE:
+        yield (
+            f"what is made of {source.logical_id} needs EventBridge Pipes, which is missing in {without_pipes()}: "
+            f"there, {SWITCHED_OFF}, and let a function that reads the queue start the requests"
+        )
+        if source.logical_id in template.resources:
+            yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
 
 
 def _of_shapes(template: ApplicationTemplate, function: str, code: Code, wanted: Wanted) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import Any
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.library_layer import known
 from oncekit.adoption.shapes import Node, shapes
+from oncekit.local.lambda_runtime.languages import PYTHON, why_not
 
 LIBRARY = "once"
 
@@ -75,6 +76,12 @@ def is_python(template: ApplicationTemplate, logical_id: str) -> bool:
     properties = template.function(logical_id)
     runtime = known(template, properties.get("Runtime"))
     return not is_image(properties) and (runtime is None or runtime.startswith("python"))
+
+
+def may_run_here(template: ApplicationTemplate, logical_id: str) -> bool:
+    """Whether the local cloud runs functions of this kind, once they are built."""
+    properties = template.function(logical_id)
+    return not is_image(properties) and why_not(known(template, properties.get("Runtime")) or PYTHON) is None
 
 
 class _Finder(ModuleFinder):

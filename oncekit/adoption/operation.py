@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from oncekit.adoption import direct_lane, fixture, folder
 from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
+from oncekit.adoption.code import may_run_here
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
@@ -20,6 +22,8 @@ from oncekit.problem import Problem
 
 EXAMPLE = {"item": "tea", "quantity": 2}
 """The payload of an operation when nobody has given an example."""
+WIDTH = 116
+"""Characters in a line of a warning that a test repeats."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Additions:
     template: ApplicationTemplate
     operations: OperationsTemplate
     files: dict[str, str] = field(default_factory=dict)
+    warn: Callable[[ApplicationTemplate, Wanted], Iterable[str]] = lambda _template, _wanted: ()
+    """What keeps a function from running well as it is: its test repeats that."""
 
     @classmethod
     def to(cls, template: Path) -> Additions:
@@ -197,10 +203,12 @@ class Additions:
 
     def _add_direct_test(self, wanted: Wanted, function: str) -> None:
         """One that sends the function's own event, and lets the owner die."""
+        warned = _warned(self.warn(self.template, wanted))
         imports, unless = "", ""
         if wanted.lacks_payload:
             imports, unless = "import pytest\n", text("test_skip_own_event.txt")
         places = {**wanted.operation.places, "function": function, "imports": imports, "unless": unless}
+        places |= {"warned": warned, "told": 'f"{told}\\n{__doc__}"' if warned else "told"}
         event = f"events/{wanted.operation.name}-own-event.json"
         if wanted.example is not None or not (self.root / event).exists():
             self._file(event, _json({} if wanted.example is None else wanted.example), wanted)
@@ -210,12 +218,16 @@ class Additions:
         if wanted.direct:
             return
         operation, places = wanted.operation, wanted.operation.places
-        imports = text("test_skip_imports.txt") if wanted.lacks_payload else ""
-        unless = text("test_skip.txt") if wanted.lacks_payload else ""
-        test = text("test.py.txt", **places, imports=imports, unless=unless)
+        warned = _warned(self.warn(self.template, wanted))
+        is_run = wanted.function is None or may_run_here(self.template, wanted.function)
+        unless = text("test_skip.txt") if wanted.lacks_payload and is_run else ""
+        skip = "" if is_run else text("test_skip_not_here.txt")
+        imports = text("test_skip_imports.txt") if unless or skip else ""
+        why = 'f"{first.why}\\n{__doc__}"' if warned else "first.why"
+        test = text("test.py.txt", **places, imports=imports, skip=skip, why=why, warned=warned, unless=unless)
         if wanted.trigger is not None and wanted.example is not None:
             self._file(f"events/{operation.name}-{wanted.trigger.example_name}.json", _json(wanted.example), wanted)
-            test += wanted.trigger.test(operation)
+            test += wanted.trigger.test(operation, "\\n{__doc__}" if warned else "")
         if wanted.step or wanted.function is not None:
             test += text("test_matrix.py.txt", unless=unless)
         request = f"events/{operation.name}.json"
@@ -237,6 +249,13 @@ class Additions:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
         return [*(each.path.relative_to(self.root).as_posix() for each in changed), *self.files]
+
+
+def _warned(told: Iterable[str]) -> str:
+    """What is added to a test's text: the warnings, one a paragraph."""
+    lines = [line for each in told for line in wrap(f"- {each}", WIDTH, subsequent_indent="  ", break_on_hyphens=False)]
+    text = "\n".join(lines).replace("\\", "\\\\").replace('"""', "...")
+    return f"\n\n`once new` warned, when it wrote this:\n\n{text}\n" if lines else ""
 
 
 def _json(value: Any) -> str:

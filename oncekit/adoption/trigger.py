@@ -85,8 +85,8 @@ class Trigger:
         """Key and payload of the request that is made of an example. Raises Problem."""
         return at("--key", self.key, example), at("--payload", self.payload, example)
 
-    def test(self, operation: Operation) -> str:
-        """One that sends the example."""
+    def test(self, operation: Operation, more: str) -> str:
+        """One that sends the example; `more` is what it says, too, where that makes no request."""
         raise NotImplementedError
 
 
@@ -142,9 +142,9 @@ class FromRule(Trigger):
             raise Problem(f"--example: the rule does not take this event; its pattern is {json.dumps(self.pattern)}")
         return key, payload
 
-    def test(self, operation: Operation) -> str:
+    def test(self, operation: Operation, more: str) -> str:
         bus = _of_test(self.source, self.elsewhere) if self.source and self.elsewhere else f'"{self.bus}"'
-        return text("test_rule.py.txt", **operation.places, busOf=bus)
+        return text("test_rule.py.txt", **operation.places, busOf=bus, more=more)
 
 
 class FromQueue(Trigger):
@@ -168,8 +168,9 @@ class FromQueue(Trigger):
     def request(self, example: Any) -> tuple[Any, Any]:
         return super().request({"body": example})
 
-    def test(self, operation: Operation) -> str:
-        return text("test_queue.py.txt", **operation.places, queueOf=_of_test(self.source, self.elsewhere))
+    def test(self, operation: Operation, more: str) -> str:
+        queue = _of_test(self.source, self.elsewhere)
+        return text("test_queue.py.txt", **operation.places, queueOf=queue, more=more)
 
 
 TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue": FromQueue}

@@ -75,3 +75,29 @@ def test_they_pass_for_every_source_of_requests(empty: Application) -> None:
             values.write_text(values.read_text().replace("far:queue: far:queue", f"far:queue: {told[1]}"))
     done = empty.pytest("tests", "-k", "not whatever_breaks")
     assert f"{2 * len(SOURCES) - 1} passed" in done.stdout, done.stdout
+
+
+def test_they_repeat_what_once_new_warned_of(empty: Application) -> None:
+    application(empty.folder, "def handler(event, context):\n    return event['pathParameters']['id']\n")
+    template = empty.folder / "template.yaml"
+    events = "Events: { Own: { Type: SQS, Properties: { Queue: !GetAtt Work.Arn } } }"
+    template.write_text(HEAD.replace("CodeUri: src/\n", f"CodeUri: src/\n      {events}\n"))
+    (empty.folder / "sample.json").write_text(json.dumps(MESSAGE))
+    assert empty.once("init").code == 0
+    done = empty.once("new", "work", "--function", "Clerk", "--example", "sample.json", *SOURCES["of-queue"][1:])
+    assert done.code == 0
+    [read, taken] = [line for line in done.err.splitlines() if "Clerk reads" in line or "Clerk still" in line]
+    red = empty.pytest("tests", "-k", "runs_once").stdout.splitlines()
+    told = " ".join(line.removeprefix("E").strip() for line in red if line.startswith("E "))
+    assert "KeyError: 'pathParameters'" in told and read in told and taken in told
+
+
+def test_they_wait_for_no_function_that_cannot_run_here(empty: Application) -> None:
+    application(empty.folder, "", HEAD.replace("python3.13", "java21"))
+    (empty.folder / "sample.json").write_text(json.dumps(MESSAGE))
+    assert empty.once("init").code == 0
+    done = empty.once("new", "work", "--function", "Clerk", "--example", "sample.json", *SOURCES["of-queue"][1:])
+    assert done.code == 0
+    skipped = empty.pytest("tests", "-rs").stdout
+    assert "3 skipped" in skipped and "the text at the top of this file says why" in skipped
+    assert "it has the Runtime java21" in empty.text("tests/test_work.py").partition("import json")[0]

@@ -102,6 +102,7 @@ def new(
     if direct:
         _check_direct(function, replace, gets, {"--from-rule": from_rule, "--from-queue": from_queue})
     with clear_errors():
+        from oncekit.adoption.advice import warnings
         from oncekit.adoption.application_template import find_template
         from oncekit.adoption.names import Operation
         from oncekit.adoption.operation import Additions, Wanted
@@ -113,6 +114,7 @@ def new(
         if (path := find_template(Path.cwd(), template)) is None:
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
+        additions.warn = warnings
         if trigger is not None and trigger.source is not None:
             trigger = dataclasses.replace(
                 trigger, elsewhere=additions.template.from_elsewhere(trigger.source.logical_id)
@@ -197,9 +199,9 @@ def _add_values(template: Path, missing: Sequence[Missing], text: str) -> list[s
 
 
 def _advise(additions: Additions, wanted: Wanted) -> None:
-    from oncekit.adoption.advice import advice
+    from oncekit.adoption.advice import advice, warnings
 
-    for line in advice(additions.template, wanted):
+    for line in (*warnings(additions.template, wanted), *advice(additions.template, wanted)):
         tell(line)
     if wanted.lacks_payload and additions.files:
         what = (
