@@ -59,6 +59,10 @@ class Wanted:
             raise Problem("--example: the payload must be an object")
         if not isinstance(key, str | int) or isinstance(key, bool) or not 0 < len(str(key)) <= 256:
             raise Problem("--example: the key must be a text of 1 to 256 characters, or a whole number")
+        from once.canonical import fault
+
+        if (told := fault(self.operation.name, "default", str(key), payload)) is not None:
+            raise Problem(f"--example: {told}")
         request = {"operation": self.operation.name, "idempotencyKey": str(key), "payload": payload}
         on_crash = self.trigger.on_crash if self.trigger else None
         return request | ({"onCrash": on_crash} if on_crash else {})

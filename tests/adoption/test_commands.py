@@ -318,6 +318,8 @@ WRONG = [
     (("pay", "--example", "template.yaml"), "template.yaml: not JSON"),
     (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/invoice.json"), "nothing there"),
     (("pay", "--from-rule", RULE, "--key", "$.detail", "--example", "samples/invoice.json"), "must be a text"),
+    (("pay", "--example", "samples/rounded.json"), "--example: the payload has a whole number beyond 9007199254740991"),
+    (("pay", "--function", "BillCustomer", "--http", "/bills", "--key", "$.id"), "--http is gone: leave --http /bills"),
     (("billing",), "is there already"),
 ]
 
@@ -330,6 +332,7 @@ def test_what_is_wrong_is_said_and_nothing_is_written(
 ) -> None:
     (ready.folder / "events").mkdir()
     (ready.folder / "events" / "billing.json").touch()
+    (ready.folder / "samples" / "rounded.json").write_text('{"number": 12345678901234567890}')
     before = state_of(ready)
     done = ready.once("new", *arguments)
     assert done.code == 2 and told in done.err and "Traceback" not in done.err, done.err

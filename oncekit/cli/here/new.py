@@ -66,6 +66,7 @@ Direct = Annotated[
     bool,
     typer.Option("--direct", help="Let the function take the lock itself: it keeps its trigger and its event."),
 ]
+Http = Annotated[str | None, typer.Option("--http", metavar="PATH", hidden=True)]
 Replace = Annotated[
     bool,
     typer.Option("--replace", help="Write an operation that is there anew: what starts it, its example, its test."),
@@ -86,6 +87,7 @@ def new(
     direct: Direct = False,
     replace: Replace = False,
     template: Template = None,
+    http: Http = None,
 ) -> int:
     """Add an operation to your application.
 
@@ -95,6 +97,11 @@ def new(
     --from-rule and --from-queue add resources that turn existing events and messages into its requests. With --replace,
     an operation gets other ones, or none; its function, with its permissions, and its alarms stay.
     """
+    if http is not None:
+        raise Problem(
+            f"--http is gone: leave --http {http}, --key and --payload out, and give --direct: so the function keeps "
+            "its API, with path, query and claims, and takes the lock itself (docs/direct-lane.md)"
+        )
     if step and (function is not None or replace):
         raise Problem(
             f"--step is for a new function; the one of {'--replace' if replace else '--function'} has its own code"
