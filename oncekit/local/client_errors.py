@@ -23,10 +23,17 @@ class InNameOnly(ClientError):
         self.what = f"the state machine {machine}: {reason}"
 
 
-def function_not_found(arn: str, not_run: str = "") -> ClientError:
-    """There is no such function, alias or version; or it is `not_run` here, for this reason."""
-    message = f"Function not found: {arn}" + (f" (it is not run here: {not_run})" if not_run else "")
-    return client_error("ResourceNotFoundException", message, "Invoke", 404, Type="User")
+class FunctionNotRun(ClientError):
+    """An invocation of a function that the local cloud does not run. Who asks by the API gets what AWS has for none."""
+
+    def __init__(self, arn: str, reason: str) -> None:
+        super().__init__(function_not_found(f"{arn} (it is not run here: {reason})").response, "Invoke")
+        self.what = f"the local cloud does not run the function {arn.partition(':function:')[2]}: {reason}"
+
+
+def function_not_found(arn: str) -> ClientError:
+    """There is no such function, alias or version."""
+    return client_error("ResourceNotFoundException", f"Function not found: {arn}", "Invoke", 404, Type="User")
 
 
 def throttled() -> ClientError:

@@ -73,6 +73,33 @@ def test_a_function_in_nodejs_runs_once_as_it_is_and_what_cannot_run_stops_nothi
     assert "Jvm is not run by `once run`" in empty.text("tests/test_jvm.py"), "why is said where it is skipped"
 
 
+SEND = """
+import sys
+from pathlib import Path
+from oncekit.local.once_cloud import LocalCloud
+from oncekit.local.lanes import MACHINES
+
+with LocalCloud(Path("template.yaml")) as cloud:
+    for lane, machine in MACHINES.items():
+        request = '{"operation": "jvm", "idempotencyKey": "' + lane + '", "payload": {}}'
+        cloud.client("stepfunctions").start_execution(stateMachineArn=cloud.once.outputs[machine], input=request)
+        cloud.settle()
+        record = cloud.record("default#jvm#" + lane)
+        print(record["status"], record["attempts"], record["error"]["name"], record["error"]["message"])
+"""
+
+
+def test_a_request_from_elsewhere_for_what_cannot_run_here_says_so_and_not_to_deploy_it(empty: Application) -> None:
+    """As `once send` to `once up` starts it, or a rule."""
+    add(empty, "Jvm", "Runtime: java21, Handler: 'shop.Pay::pay', CodeUri: java/")
+    adopt(empty, "Jvm")
+    done = subprocess.run([sys.executable, "-c", SEND], cwd=empty.folder, capture_output=True, text=True, timeout=120)
+    for line in done.stdout.splitlines():
+        assert "QUARANTINED 1 NeedsAttention the local cloud does not run the function once-Jvm: it has" in line, line
+        assert "it has the Runtime java21" in line
+    assert len(done.stdout.splitlines()) == 2, done.stderr
+
+
 PYTHON = "Runtime: python3.13, Handler: app.handler, CodeUri: py/"
 LIST = "left-pad\n"
 NOT_LOADED: dict[str, tuple[str, dict[str, str], str]] = {

@@ -6,6 +6,7 @@ JSON text, a point in time ISO 8601. The name of an error is made of the service
     optimised   DynamoDB.ConditionalCheckFailedException, Lambda.TooManyRequestsException
     aws-sdk     Sfn.ExecutionDoesNotExistException, S3.NoSuchKeyException; for a code without a class S3.S3Exception
     function    the class of its exception; Lambda.Unknown when it was killed
+    not run     NeedsAttention, which AWS never says: the local cloud does not run the function, and a person is told
     no answer   DynamoDB.AmazonDynamoDBException, Lambda.SdkClientException, Sfn.SdkClientException
     refused     optimised: Lambda.AWSLambdaException (reported in awslabs/aws-deployment-framework#460)
     unnamed     optimised: DynamoDB.AmazonDynamoDBException (recorded of a ValidationException)
@@ -27,10 +28,12 @@ from oncekit.asl.errors import RUNTIME, TIMEOUT, StateError
 from oncekit.asl.running import is_function
 from oncekit.asl.sizes import text_of
 from oncekit.asl.states import Call
+from oncekit.local.client_errors import FunctionNotRun
 from oncekit.local.engine.service_calls import ServiceCalls, Where
 
 BOTO_NAMES = {"sfn": "stepfunctions", "states": "stepfunctions", "eventbridge": "events", "cloudwatchlogs": "logs"}
 _OF_INVOKE = ("FunctionName", "Payload", "Qualifier", "InvocationType", "ClientContext", "LogType")
+NOT_RUN = "NeedsAttention"
 _NO_PERMISSION = ("AccessDenied", "AccessDeniedException")
 
 
@@ -87,6 +90,8 @@ def _invoked(calls: ServiceCalls, where: Where, call: Call) -> dict[str, Any]:
     given["Payload"] = _event(given.get("Payload", {}))
     try:
         answer = calls.call(where, "lambda", "invoke", given)
+    except FunctionNotRun as error:
+        raise StateError(NOT_RUN, text_of({"errorType": NOT_RUN, "errorMessage": error.what})) from error
     except ClientError as error:
         raise _optimised_error(calls, "lambda", error) from error
     except (StateError, TimeoutError):

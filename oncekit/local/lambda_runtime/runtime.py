@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError
 
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.account import function_arn, name_and_qualifier
-from oncekit.local.client_errors import client_error, function_not_found, throttled
+from oncekit.local.client_errors import FunctionNotRun, client_error, function_not_found, throttled
 from oncekit.local.lambda_runtime import not_loaded
 from oncekit.local.lambda_runtime.environment import Environment, Outcome
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, LogLine, code_of
@@ -251,7 +251,9 @@ class LambdaRuntime:
     def _find(self, name: str, qualifier: str | None) -> _Function:
         function = None if self._closed else self._functions.get(name)
         if function is None or qualifier not in (None, LATEST, str(function.version), *function.spec.aliases):
-            raise function_not_found(function_arn(name, qualifier), self.in_name_only.get(name, ""))
+            arn = function_arn(name, qualifier)
+            reason = self.in_name_only.get(name)
+            raise function_not_found(arn) if reason is None else FunctionNotRun(arn, reason)
         return function
 
     def _take(self, name: str, qualifier: str | None, key: str) -> tuple[_Function, int, Environment]:
