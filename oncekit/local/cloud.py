@@ -298,7 +298,9 @@ class Cloud:
         for name in set(self.deployed.functions) - set(deployed.functions) - self._added:
             self.functions.put_away(name)
         made = deployed.resources.values()
-        self.functions.in_name_only = {each.ref: each.why for each in made if each.type == FUNCTION and each.why}
+        unread = {name: _reason(deployed.unread[each]) for name, each in deployed.unread_functions.items()}
+        in_name_only = {each.ref: each.why for each in made if each.type == FUNCTION and each.why}
+        self.functions.in_name_only = {**unread, **in_name_only}
         self.deployed = deployed
         self.sources = frozenset(made_of)
 
@@ -417,6 +419,11 @@ class Cloud:
             self.functions.end_running()
             wait_for_deliveries()
             self.executions.forget()
+
+
+def _reason(unread: str) -> str:
+    """Without the type of the resource, which is before it."""
+    return unread.partition(": ")[2]
 
 
 def _dead_letter_queues(resources: Mapping[str, Deployed]) -> dict[str, str]:

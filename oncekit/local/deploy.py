@@ -241,7 +241,8 @@ class _Deployment:
         made, parameters = self.of_all(_Deployment.by_key), self.of_all(lambda each: dict(each.template.parameters))
         outputs = self.of_all(_Deployment.outputs)
         unread = self.of_all(_Deployment.unread_by_key)
-        return Stack(made, outputs, self.functions, parameters, self.layers, self.application(), unread)
+        functions = self.of_all(_Deployment.unread_functions)
+        return Stack(made, outputs, self.functions, parameters, self.layers, self.application(), unread, functions)
 
     def application(self) -> Application:
         """What was created, each application for itself."""
@@ -256,6 +257,10 @@ class _Deployment:
 
     def unread_by_key(self) -> dict[str, str]:
         return {self.key(logical_id): reason for logical_id, reason in self.unread.items()}
+
+    def unread_functions(self) -> dict[str, str]:
+        unread = [(each, self.made[each]) for each in self.unread if each in self.made]
+        return {made.ref: self.key(each) for each, made in unread if made.type == FUNCTION}
 
     def outputs(self) -> dict[str, str]:
         found = {}

@@ -11,6 +11,7 @@ import re
 import uuid
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,10 @@ PENDING = "pendingSince"
 """The attribute of a record whose work goes on elsewhere."""
 PREFIX = f"{STACK}_op-"
 """Before an operation in the name of a function that `add_function` makes, as of the examples'."""
+
+
+__tracebackhide__ = methodcaller("errisinstance", LocalCloudError)
+"""What pytest shows of it: its sentence, and the user's line."""
 
 
 class LocalCloud(Cloud):
@@ -133,7 +138,8 @@ class LocalCloud(Cloud):
         """Why the function of an operation is not run here, or cannot be loaded; it is loaded now."""
         if (named := self.operations.function_of(operation)) is None:
             return None
-        function = next((name for name, ref in self.resources.items() if ref == named.name), named.name)
+        of_resource = (name for name, ref in self.resources.items() if ref == named.name)
+        function = self.deployed.unread_functions.get(named.name) or next(of_resource, named.name)
         where = f"{_line_of(self._path, function)}operation {operation}: its function {function}"
         if reason := self.functions.in_name_only.get(named.name):
             return LocalCloudError(f"{where} is not run here: {reason}")

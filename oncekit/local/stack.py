@@ -66,6 +66,9 @@ class Stack:
     unread: Mapping[str, str] = field(default_factory=dict)
     """What cannot be read here, by logical id, with its type and the reason: others know its name, nothing else."""
 
+    unread_functions: Mapping[str, str] = field(default_factory=dict)
+    """The logical ids of the functions among them, by physical name."""
+
     def without(self, unread: Mapping[str, str]) -> Stack:
         """It, where these are unread, too."""
         resources = {name: each for name, each in self.resources.items() if name not in unread}
