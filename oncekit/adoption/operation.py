@@ -157,7 +157,8 @@ class Additions:
         there = f"{self.operations.path} has the operation {wanted.operation.name} already"
         named = self.operations.known()[wanted.operation.name]
         if wanted.function is None or named != f"${{{wanted.function}Arn}}":
-            raise Problem(there)
+            by = f"is run by {named.removeprefix('${').removesuffix('Arn}')}" if named else "has no function"
+            raise Problem(f"{there}, which {by}: choose another name for this one")
         if wanted.trigger is not None or (wanted.example is not None and not wanted.direct):
             raise Problem(
                 f"{there}: give --replace to write it anew, or --function only, to bring it what its function needs now"

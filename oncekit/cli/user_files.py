@@ -23,7 +23,7 @@ def read_event(name: str) -> str:
     Raises Problem when it cannot be read, is not JSON, is too large to be started with, or has a number that may be
     rounded on its way.
     """
-    text, _ = read_json(name, "give the path of a request, such as events/charge-payment.json")
+    text, _ = read_json(name, f"give the path of a request, such as {_a_request()}")
     if (size := len(text.encode())) > MOST_BYTES:
         raise Problem(
             f"{where(name)}: {size:,} bytes, but Step Functions takes at most {MOST_BYTES:,}; "
@@ -31,6 +31,13 @@ def read_event(name: str) -> str:
         )
     json.loads(text, parse_int=partial(_exact, where(name)), parse_float=partial(_exact, where(name)))
     return text
+
+
+def _a_request() -> str:
+    """The path of one that is here; else that of the example application."""
+    there = sorted(Path("events").glob("*.json"))
+    mine = [each for each in there if not each.stem.endswith(("-event", "-message"))]
+    return mine[0].as_posix() if mine else "events/charge-payment.json"
 
 
 def read_result(name: str) -> str:

@@ -62,7 +62,8 @@ class Loopback:
             with contextlib.redirect_stderr(io.StringIO()):  # werkzeug prints its advice and exits
                 self._server = Threaded(HOST, port, None, Handler)  # type: ignore[arg-type]  # `open` has it
         except (OSError, SystemExit) as error:
-            raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
+            told = f"port {port} of {HOST} is in use, perhaps by another `once up`; choose another one, or 0 for any"
+            raise PortInUseError(told) from error
         self._thread: threading.Thread | None = None
 
     @property

@@ -156,8 +156,8 @@ def test_only_the_operation_that_is_named_gets_the_request_from_then_on(foreign:
 
 
 WRONG = [
-    (("--function", "Warehouse"), "has the operation bill-customer already\n"),
-    ((), "has the operation bill-customer already\n"),
+    (("--function", "Warehouse"), "already, which is run by BillCustomer: choose another name for this one\n"),
+    ((), "already, which is run by BillCustomer: choose another name for this one\n"),
     (("--function", "BillCustomer"), "BillCustomer, which gets the payload alone, needs no more"),
     (("--function", "BillCustomer", "--gets", "request", *EXAMPLE), "give --replace to write it anew, or --function"),
     (("--function", "Warehouse", "--replace"), "--replace keeps its function"),

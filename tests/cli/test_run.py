@@ -100,6 +100,17 @@ def test_an_event_of_a_functions_own_is_said_with_what_sends_it(
     assert ("its test sends it, or its trigger, whose address `once up` prints" in told) is is_told
 
 
+def test_a_file_that_is_not_there_is_answered_with_one_that_is(
+    here: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "events").mkdir()
+    for name in ("bill-event.json", "bill.json"):
+        (tmp_path / "events" / name).touch()
+    monkeypatch.chdir(tmp_path)
+    done = here("run", "events/bil.json", "--template", str(ROOT / "template.yaml"))
+    assert done.code == 2 and "give the path of a request, such as events/bill.json" in done.err, done.err
+
+
 def test_conflict_exits_with_three(here: Callable[..., Done], tmp_path: Path) -> None:
     request = json.loads((ROOT / "events/charge-payment.json").read_text())
     other = tmp_path / "other.json"

@@ -86,8 +86,9 @@ def run(
 
 def _told_of_own_event(event: str) -> str:
     return (
-        f"{where(event)} is no request: it has neither operation nor idempotencyKey. If it is a function's own event, "
-        "in the direct lane, its test sends it, or its trigger, whose address `once up` prints."
+        f"{where(event)} is no request: it has neither operation nor idempotencyKey. If it is a payload, write "
+        '{"operation": ..., "idempotencyKey": ..., "payload": ...} around it, as `once new` does in events/. If it is '
+        "a function's own event, in the direct lane, its test sends it, or its trigger, whose address `once up` prints."
     )
 
 
