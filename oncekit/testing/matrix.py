@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncekit.local.boundaries import Boundary, boundaries
 from oncekit.local.clock import VirtualClock
+from oncekit.local.cloud import LocalCloudError
 from oncekit.local.execution import as_text
 from oncekit.local.lambda_runtime.languages import NAMES, PYTHON, language
 from oncekit.local.lanes import FULL, MACHINES
@@ -74,8 +75,8 @@ class NothingToStrike(AssertionError):
     """The request does not run without a fault, has no effect, or no strike: nothing can be judged."""
 
 
-__tracebackhide__ = methodcaller("errisinstance", NothingToStrike)
-"""What pytest shows of it: its sentence, and the user's line."""
+__tracebackhide__ = methodcaller("errisinstance", (NothingToStrike, LocalCloudError))
+"""What pytest shows of them: the sentence, and the user's line."""
 
 
 @dataclass(frozen=True)
