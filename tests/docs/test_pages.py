@@ -139,9 +139,10 @@ COMMAND = re.compile(r"(?:^\$ (?:.*(?:&&|\|) )?|`)once ([a-z][a-z-]*)([^`\n|#&;]
 
 @pytest.fixture(scope="module")
 def options() -> Mapping[str, set[str]]:
-    """Of each command."""
+    """Of each command; an option that is gone, and only says what took its place, is hidden."""
     commands = get_command(app(*COMMANDS)).commands  # type: ignore[attr-defined]
-    return {name: {each for one in command.params for each in one.opts} for name, command in commands.items()}
+    shown = {name: [one for one in each.params if not getattr(one, "hidden", False)] for name, each in commands.items()}
+    return {name: {each for one in params for each in one.opts} for name, params in shown.items()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
