@@ -16,7 +16,7 @@ from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.changed_packages import wrong_package
 from oncekit.local.clock import Clock, VirtualClock
-from oncekit.local.deploy import FUNCTION, deploy
+from oncekit.local.deploy import FUNCTION, FUNCTIONS, deploy
 from oncekit.local.engine.api import StepFunctions
 from oncekit.local.engine.live import StateMachine
 from oncekit.local.engine.repeats import Again, Repeats
@@ -298,9 +298,11 @@ class Cloud:
         for name in set(self.deployed.functions) - set(deployed.functions) - self._added:
             self.functions.put_away(name)
         made = deployed.resources.values()
-        unread = {name: _reason(deployed.unread[each]) for name, each in deployed.unread_functions.items()}
-        in_name_only = {each.ref: each.why for each in made if each.type == FUNCTION and each.why}
-        self.functions.in_name_only = {**unread, **in_name_only}
+        unread = ((ref, *deployed.unread[name].split(": ", 1)) for name, ref in deployed.unread_refs.items())
+        self.functions.in_name_only = {
+            **{ref: why for ref, kind, why in unread if kind in FUNCTIONS},
+            **{each.ref: each.why for each in made if each.type == FUNCTION and each.why},
+        }
         self.deployed = deployed
         self.sources = frozenset(made_of)
 
@@ -419,11 +421,6 @@ class Cloud:
             self.functions.end_running()
             wait_for_deliveries()
             self.executions.forget()
-
-
-def _reason(unread: str) -> str:
-    """Without the type of the resource, which is before it."""
-    return unread.partition(": ")[2]
 
 
 def _dead_letter_queues(resources: Mapping[str, Deployed]) -> dict[str, str]:

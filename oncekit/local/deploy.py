@@ -77,6 +77,9 @@ MACHINE = "AWS::StepFunctions::StateMachine"
 _MANAGED = "AWS::SecretsManager::Secret"
 LAYER = "AWS::Lambda::LayerVersion"
 FUNCTION = "AWS::Lambda::Function"
+FUNCTIONS = (FUNCTION, "AWS::Serverless::Function")
+_MACHINES = (MACHINE, "AWS::Serverless::StateMachine")
+"""The other type is that of one that SAM's translator cannot read."""
 _NOT_MOTOS = (NESTED, FUNCTION)
 _RESPONSE = re.compile(r"""^\s*import cfnresponse\b|require\(\s*['"]cfn-response['"]\s*\)""", re.MULTILINE)
 _ADDED = "CloudFormation adds this module to code in a template, and the local cloud does not"
@@ -241,8 +244,8 @@ class _Deployment:
         made, parameters = self.of_all(_Deployment.by_key), self.of_all(lambda each: dict(each.template.parameters))
         outputs = self.of_all(_Deployment.outputs)
         unread = self.of_all(_Deployment.unread_by_key)
-        functions = self.of_all(_Deployment.unread_functions)
-        return Stack(made, outputs, self.functions, parameters, self.layers, self.application(), unread, functions)
+        refs = self.of_all(_Deployment.unread_refs)
+        return Stack(made, outputs, self.functions, parameters, self.layers, self.application(), unread, refs)
 
     def application(self) -> Application:
         """What was created, each application for itself."""
@@ -258,9 +261,9 @@ class _Deployment:
     def unread_by_key(self) -> dict[str, str]:
         return {self.key(logical_id): reason for logical_id, reason in self.unread.items()}
 
-    def unread_functions(self) -> dict[str, str]:
-        unread = [(each, self.made[each]) for each in self.unread if each in self.made]
-        return {made.ref: self.key(each) for each, made in unread if made.type == FUNCTION}
+    def unread_refs(self) -> dict[str, str]:
+        there = self.made.keys() & self.unread.keys()
+        return {self.key(logical_id): self.made[logical_id].ref for logical_id in there}
 
     def outputs(self) -> dict[str, str]:
         found = {}
@@ -345,12 +348,11 @@ class _Deployment:
     def _unread(self, kind: str, logical_id: str) -> Deployed:
         """A resource of which others know the name, and nothing else."""
         name = self._name(kind, logical_id, {})
-        arns = {
-            "AWS::Lambda::Function": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}",
-            MACHINE: f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{name}",
-        }
+        function = f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
+        machine = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{name}"
+        arns = {**dict.fromkeys(FUNCTIONS, function), **dict.fromkeys(_MACHINES, machine)}
         attributes = {"Arn": arns[kind]} if kind in arns else {}
-        ref = arns[MACHINE] if kind == MACHINE else name
+        ref = machine if kind in _MACHINES else name
         return Deployed(kind, {}, ref, _reader(kind, logical_id, attributes, anything=True), is_run=False)
 
     def _make(self, logical_id: str, resource: Mapping[str, Any]) -> Deployed:

@@ -138,8 +138,8 @@ class LocalCloud(Cloud):
         """Why the function of an operation is not run here, or cannot be loaded; it is loaded now."""
         if (named := self.operations.function_of(operation)) is None:
             return None
-        of_resource = (name for name, ref in self.resources.items() if ref == named.name)
-        function = self.deployed.unread_functions.get(named.name) or next(of_resource, named.name)
+        named_here = {**self.resources, **self.deployed.unread_refs}
+        function = next((name for name, ref in named_here.items() if ref == named.name), named.name)
         where = f"{_line_of(self._path, function)}operation {operation}: its function {function}"
         if reason := self.functions.in_name_only.get(named.name):
             return LocalCloudError(f"{where} is not run here: {reason}")

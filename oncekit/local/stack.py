@@ -65,9 +65,8 @@ class Stack:
     root: Application = NOTHING
     unread: Mapping[str, str] = field(default_factory=dict)
     """What cannot be read here, by logical id, with its type and the reason: others know its name, nothing else."""
-
-    unread_functions: Mapping[str, str] = field(default_factory=dict)
-    """The logical ids of the functions among them, by physical name."""
+    unread_refs: Mapping[str, str] = field(default_factory=dict)
+    """The names that others know, by logical id."""
 
     def without(self, unread: Mapping[str, str]) -> Stack:
         """It, where these are unread, too."""

@@ -59,7 +59,9 @@ ANSWERS = {"node/app.js": "exports.handler = async (event) => ({ done: event.id 
 def test_a_function_in_nodejs_runs_once_as_it_is_and_what_cannot_run_stops_nothing(empty: Application) -> None:
     add(empty, "Clerk", NODE, ANSWERS)
     add(empty, "Jvm", "Runtime: java21, Handler: 'shop.Pay::pay', CodeUri: java/")
-    adopt(empty, "Clerk", "Jvm")
+    add(empty, "Gone", "Runtime: python3.13, Handler: app.handler, CodeUri: gone/")
+    add(empty, "Odd", "Runtime: python3.13, Handler: app.handler, CodeUri: node/, Events: { E: { Type: Bell } }, X: 1")
+    adopt(empty, "Clerk", "Jvm", "Gone", "Odd")
     code, told, said = run(empty, "clerk", "--times", "2")
     assert code == 0, said
     assert [each["disposition"] for each in told["executions"]] == ["EXECUTED", "REPLAYED"]
@@ -68,6 +70,10 @@ def test_a_function_in_nodejs_runs_once_as_it_is_and_what_cannot_run_stops_nothi
     code, _, said = run(empty, "jvm")
     assert code == 2 and "template.yaml:6: operation jvm: its function Jvm is not run here: it has the Runtime" in said
     assert "Traceback" not in said
+    for name, line, why in (("Gone", 9, "its CodeUri is not a folder: "), ("Odd", 12, "property X ")):
+        code, _, said = run(empty, name.lower())
+        assert code == 2
+        assert f"template.yaml:{line}: operation {name.lower()}: its function {name} is not run here: {why}" in said
     assert "1 passed" in empty.pytest("tests/test_clerk.py", "-k", "runs_once").stdout
     assert "2 skipped" in empty.pytest("tests/test_jvm.py").stdout
     assert "Jvm is not run by `once run`" in empty.text("tests/test_jvm.py"), "why is said where it is skipped"
