@@ -39,7 +39,7 @@ from oncekit.local.archive import SUFFIX as ARCHIVE
 from oncekit.local.archive import unpack
 from oncekit.local.built import Built, Source
 from oncekit.local.definition import DefinitionError, render_definition, rendered, rendered_text
-from oncekit.local.elsewhere import OTHER_REFERENCE, REFERENCE, Elsewhere, Missing
+from oncekit.local.elsewhere import OTHER_REFERENCE, REFERENCE, Elsewhere, Missing, line_of
 from oncekit.local.intrinsics import (
     NO_VALUE,
     NoTemplate,
@@ -219,9 +219,33 @@ class _Deployment:
 
     def deploy(self) -> None:
         """Create everything."""
+        if self.template.elsewhere.missing is None:
+            self._check_rules()
         for logical_id in self.template.section("Resources"):
             self.deployed(logical_id)
         self.template.elsewhere.exports |= self.exports()
+
+    def _check_rules(self) -> None:
+        """Raises NoTemplate where the parameters break a rule; one that asks for more than they say is told.
+
+        https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/rules-section-structure.html
+        """
+        for name, rule in self.template.section("Rules").items():
+            try:
+                with readable(f"the rule {name}"):
+                    holds = self.resolver.resolve(rule.get("RuleCondition", True))
+                    broken = [
+                        each for each in rule["Assertions"] if holds and not self.resolver.resolve(each["Assert"])
+                    ]
+            except NoTemplate:
+                raise
+            except TemplateError as error:
+                self.unread[f"the rule {name}"] = reason_of(error, f"the rule {name}", "")
+                continue
+            if broken:
+                place = f"{self.template.path}:{line_of(self.template.path, 'Rules', name)}"
+                why = " ".join(str(each.get("AssertDescription", each["Assert"])) for each in broken)
+                raise NoTemplate(f"{place}: the rule {name}: {why}")
 
     def check(self) -> None:
         """Whether all of it can be read, of a dry one."""

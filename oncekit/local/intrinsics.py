@@ -149,6 +149,11 @@ class Resolver:
         region = self.resolve(argument) or self.parameters["AWS::Region"]
         return [f"{region}{zone}" for zone in "abc"]
 
+    def are_all_in(self, some: Any, others: Any) -> bool:
+        """Whether all values of one list are in another, as rules of a template ask."""
+        there = set(map(as_text, as_list(self.resolve(others))))
+        return there.issuperset(map(as_text, as_list(self.resolve(some))))
+
     def _cidr(self, argument: list[Any]) -> list[str]:
         block, count, *bits = (self.resolve(part) for part in argument)
         network = ipaddress.ip_network(block, strict=False)
@@ -167,6 +172,9 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::Not": lambda resolver, a: not resolver.resolve(a[0]),
     "Fn::And": lambda resolver, a: all(resolver.resolve(each) for each in a),
     "Fn::Or": lambda resolver, a: any(resolver.resolve(each) for each in a),
+    "Fn::Contains": lambda resolver, a: resolver.are_all_in([a[1]], a[0]),
+    "Fn::EachMemberEquals": lambda resolver, a: resolver.are_all_in(a[0], [a[1]]),
+    "Fn::EachMemberIn": lambda resolver, a: resolver.are_all_in(a[0], a[1]),
     "Fn::Join": lambda resolver, a: str(a[0]).join(map(as_text, as_list(resolver.resolve(a[1])))),
     "Fn::Select": lambda resolver, a: as_list(resolver.resolve(a[1]))[int(resolver.resolve(a[0]))],
     "Fn::Split": lambda resolver, a: str(resolver.resolve(a[1])).split(a[0]),

@@ -14,9 +14,10 @@ import pytest
 from event_stand import HEAD, Stand, deployed
 
 from oncekit.local import LocalCloud
-from oncekit.local.deploy import deploy
+from oncekit.local.deploy import deploy, planned
 from oncekit.local.events.exchange import left_out
 from oncekit.local.gateway.http_api import http_apis
+from oncekit.local.intrinsics import TemplateError
 from oncekit.local.template import load
 
 pytestmark = pytest.mark.ours
@@ -278,3 +279,38 @@ def test_an_executable_in_an_archive_needs_no_build_and_is_run(stand: Stand) -> 
     stand.deploy(f"  Echo: {{ Type: AWS::Serverless::Function, Properties: {properties} }}\n")
     assert left(stand) == []
     assert answer(stand) == {"got": {}}
+
+
+RULED = """Transform: AWS::Serverless-2016-10-31
+Parameters:
+  Stage: {{ Default: prod }}
+  Size: {{ Default: huge }}
+  Sizes: {{ Type: CommaDelimitedList, Default: "s,xl" }}
+Rules:
+  Sizes:
+    RuleCondition: !Equals [!Ref Stage, prod]
+    Assertions: [{{ Assert: {{ {0} }}, AssertDescription: Small or large. }}]
+Resources: {{ Rows: {{ Type: AWS::Serverless::SimpleTable }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    "asserted",
+    [
+        '"Fn::Contains": [[s, l], !Ref Size]',
+        '"Fn::EachMemberIn": [!Ref Sizes, [s, l]]',
+        '"Fn::EachMemberEquals": [!Ref Sizes, s]',
+        '"Fn::Not": [!Equals [!Ref Size, huge]]',
+    ],
+)
+def test_parameters_that_break_a_rule_of_the_template_are_refused(tmp_path: Path, asserted: str) -> None:
+    (path := tmp_path / "template.yaml").write_text(RULED.format(asserted))
+    with pytest.raises(TemplateError, match=r"template.yaml:7: the rule Sizes: Small or large\."):
+        planned(path)
+    assert planned(path, {"Size": "s", "Sizes": "s, s"}).resources.keys() == {"Rows"}
+    assert planned(path, {"Stage": "dev"}).resources.keys() == {"Rows"}
+
+
+def test_a_rule_that_asks_for_what_only_aws_knows_is_told(tmp_path: Path) -> None:
+    (path := tmp_path / "template.yaml").write_text(RULED.format('"Fn::ValueOf": [Size, Tags.Name]'))
+    assert planned(path).unread == {"the rule Sizes": "the local cloud does not support Fn::ValueOf"}
