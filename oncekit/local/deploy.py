@@ -188,11 +188,13 @@ class _Deployment:
 
     def __post_init__(self) -> None:
         self.sources.update(self.template.folder / name for name in self.template.included)
-        for logical_id, (kind, reason) in self.template.not_read.items():
-            if logical_id not in self.template.section("Resources"):  # it is an event of one
-                self.unread[logical_id] = f"{kind}: {reason}"
         if self._is_once:
             self.excused = ()
+        for logical_id, (kind, reason) in self.template.not_read.items():
+            if logical_id not in self.template.section("Resources"):  # it is an event of one
+                if not self._may_be_unread(logical_id):
+                    raise TemplateError(f"{logical_id} ({kind}): {reason}")
+                self.unread[logical_id] = f"{kind}: {reason}"
         pseudo = {
             "AWS::AccountId": ACCOUNT,
             "AWS::Partition": "aws",

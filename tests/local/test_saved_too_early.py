@@ -26,6 +26,7 @@ ROWS = """
       AttributeDefinitions: [{ AttributeName: id, AttributeType: S }]
 """
 HEAD = START + ROWS
+EVENT = "{ E: { Type: Api, Properties: { Path: /a, Method: post, RestApiId: !Ref Gone } } }"
 TYPE = "  N: {{ Type: AWS::{}, Properties: {} }}\n"
 REPOSITORY = "{ Location: { ApplicationId: 'arn:aws:serverlessrepo:us-east-1:1:x', SemanticVersion: 1.0.0 } }"
 
@@ -82,6 +83,12 @@ def edited(cloud: LocalCloud, tmp_path: Path) -> Iterator[Edited]:
         (
             TYPE.format("Serverless::Application", REPOSITORY),
             "N: the local cloud fetches no application from the Serverless Application Repository",
+        ),
+        (
+            TYPE.format(
+                "Serverless::Function", f"{{ CodeUri: ., Runtime: python3.13, Handler: a.b, Events: {EVENT} }}"
+            ),
+            "N.E (the event Api): RestApiId must be a valid reference",
         ),
     ],
 )
