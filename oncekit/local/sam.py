@@ -23,6 +23,7 @@ _PATHS = (_CODE, "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
 _INCLUDE, _TRANSFORM = "AWS::Include", "Fn::Transform"
+_LOOP = "Fn::ForEach::"
 _STANDS_FOR_IT = "AWS::CloudFormation::WaitConditionHandle"
 """The type of what is in the place of a resource that is left out: it has no properties."""
 _INVALID = re.compile(
@@ -98,6 +99,7 @@ def with_includes(
         if section == "Transform" or not isinstance(members, dict):
             continue
         try:
+            _check_loops(members)
             source[section] = members = section_of(members)
             for name, each in members.items():
                 try:
@@ -109,6 +111,11 @@ def with_includes(
         except _NotHere as error:
             raise TemplateError(f"{path}:{line_of(path, section)}: {section}: {error}") from error
     return files, not_read
+
+
+def _check_loops(members: Mapping[str, Any]) -> None:
+    if loop := next((name for name in members if str(name).startswith(_LOOP)), None):
+        raise _NotHere(f"{loop}: a loop of AWS::LanguageExtensions is run on AWS only")
 
 
 def _leave_out(source: Mapping[str, Any], name: str, reason: str, not_read: NotRead) -> None:

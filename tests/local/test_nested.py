@@ -90,14 +90,26 @@ def test_a_function_gets_what_the_library_needs_by_a_policy_beside_its_role(clou
         assert not deployed.denials()
 
 
-def test_a_parameter_inside_that_has_no_value_is_set_at_the_application(cloud: LocalCloud, tmp_path: Path) -> None:
-    (tmp_path / "inner.yaml").write_text("Parameters: { VpcId: { Type: String } }\nResources: {}")
+@pytest.mark.parametrize(
+    ("inside", "said"),
+    [
+        (
+            "Parameters: { VpcId: { Type: String } }\nResources: {}",
+            "parameter VpcId needs a value: set it at the resource",
+        ),
+        (
+            "Transform: AWS::LanguageExtensions\nResources: { 'Fn::ForEach::T': [N, [a], { '${N}': {} }] }",
+            "inner.yaml: Resources: Fn::ForEach::T: a loop of AWS::LanguageExtensions is run on AWS only",
+        ),
+    ],
+)
+def test_what_an_application_inside_lacks_is_told_at_its_resource(tmp_path: Path, inside: str, said: str) -> None:
+    (tmp_path / "inner.yaml").write_text(inside)
     inner = "{ Type: AWS::Serverless::Application, Properties: { Location: inner.yaml } }"
     path = tmp_path / "template.yaml"
     path.write_text(f"Transform: AWS::Serverless-2016-10-31\nResources: {{ Inner: {inner} }}")
-    assert planned(path).unread == {
-        "Inner": "AWS::CloudFormation::Stack: parameter VpcId needs a value: set it at the resource"
-    }
+    told = planned(path).unread["Inner"].replace(f"{tmp_path}/", "")
+    assert told == f"AWS::CloudFormation::Stack: {said}"
 
 
 def test_a_value_that_a_parameter_inside_does_not_take_is_said_with_the_application(
