@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import boto3
 import pytest
+from botocore import xform_name
 from botocore.exceptions import ClientError
 from scenario import charge, rows
 from signing import keys
@@ -154,6 +155,31 @@ def test_client_with_another_key_is_told_in_its_own_protocol_where_the_key_is(cl
         with pytest.raises(ClientError, match=r"LocalCloudRefused.*for `once up` run `eval") as error:
             getattr(client, method)()
         assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "parameters"),
+    [
+        ("transcribe", "ListMedicalScribeJobs", {}),
+        ("kendra", "ListIndices", {}),
+        ("sns", "GetSMSSandboxAccountStatus", {}),
+        (
+            "appconfigdata",
+            "StartConfigurationSession",
+            dict.fromkeys(
+                ("ApplicationIdentifier", "EnvironmentIdentifier", "ConfigurationProfileIdentifier"), "shelf"
+            ),
+        ),
+    ],
+)
+def test_what_moto_has_not_is_told_in_a_sentence_and_at_once(
+    cloud: LocalCloud, capfd: pytest.CaptureFixture[str], service: str, operation: str, parameters: dict[str, str]
+) -> None:
+    client = boto3.client(service, endpoint_url=cloud.endpoint_url, **keys(cloud.environment))  # type: ignore[call-overload]
+    with pytest.raises(ClientError, match=rf"NotImplemented.*the local cloud has no {operation} of ") as error:
+        getattr(client, xform_name(operation))(**parameters)
+    assert error.value.response["ResponseMetadata"]["RetryAttempts"] == 0
+    assert capfd.readouterr() == ("", "")
 
 
 # ---- functions ----

@@ -69,6 +69,8 @@ CALLS = [
         {"Bucket": "b", "Delete": {"Objects": [{"Key": "k"}, {"Key": "l"}]}},
         ["s3:DeleteObject arn:aws:s3:::b/k", "s3:DeleteObject arn:aws:s3:::b/l"],
     ),
+    ("iotdata", "Publish", {"topic": "t"}, ["iot:Publish None"]),
+    ("execute-api", "PostToConnection", {"ConnectionId": "c"}, ["execute-api:ManageConnections None"]),
     ("sqs", "DeleteMessageBatch", QUEUE, [f"sqs:DeleteMessage arn:aws:sqs:{HERE}:q"]),
     ("lambda", "Invoke", {"FunctionName": "f:live"}, [f"lambda:InvokeFunction {FUNCTIONS}:f:live"]),
     ("lambda", "Invoke", {"FunctionName": "f", "Qualifier": "2"}, [f"lambda:InvokeFunction {FUNCTIONS}:f:2"]),

@@ -67,7 +67,7 @@ def _by_name(environ: Environ) -> Asked | None:
     """What is asked for by the name of an operation, in a header, a form or the path."""
     if target := environ.get("HTTP_X_AMZ_TARGET"):
         return Asked(target.rpartition(".")[2], _json(body_of(environ)))
-    if environ.get("CONTENT_TYPE", "").startswith(_FORM):
+    if environ.get("CONTENT_TYPE", "").startswith(FORM):
         form = dict(parse_qsl(body_of(environ).decode("utf-8", "replace"), keep_blank_values=True))
         if "Action" in form:
             return Asked(form["Action"], form)
@@ -76,7 +76,7 @@ def _by_name(environ: Environ) -> Asked | None:
     return None
 
 
-_FORM = "application/x-www-form-urlencoded"
+FORM = "application/x-www-form-urlencoded"
 
 
 def _rest(environ: Environ) -> RestRequest:
@@ -89,10 +89,20 @@ def _rest(environ: Environ) -> RestRequest:
     )
 
 
+_BEGIN = {
+    "elasticfilesystem": "efs",
+    "execute-api": "apigatewaymanagementapi",
+    "geo": "location",
+    "iotdata": "iot-data",
+    "mobiletargeting": "pinpoint",
+}
+"""How the name of a service begins where it does not as what its requests are signed for."""
+
+
 def _services(signed_for: str) -> Iterator[str]:
     """The names in botocore of the services whose requests may be signed for this one, the likeliest first."""
     known = loader().list_available_services("service-2")
-    yield from sorted((each for each in known if each.startswith(signed_for)), key=len)
+    yield from sorted((each for each in known if each.startswith(_BEGIN.get(signed_for, signed_for))), key=len)
 
 
 def body_of(environ: Environ) -> bytes:
@@ -121,7 +131,7 @@ def in_protocol(service: str, environ: Environ, error: ClientError) -> Response:
     told = f"<Code>{escape(code)}</Code><Message>{escape(message)}</Message>"
     if service == "s3":
         return Response(f"<Error>{told}</Error>", status, headers, content_type="application/xml")
-    if environ.get("CONTENT_TYPE", "").startswith(_FORM):
+    if environ.get("CONTENT_TYPE", "").startswith(FORM):
         body = f"<ErrorResponse><Error><Type>Sender</Type>{told}</Error><RequestId>local</RequestId></ErrorResponse>"
         return Response(body, status, headers, content_type="text/xml")
     if service == "sqs":

@@ -32,12 +32,16 @@ class Need:
 
 Parameters = Mapping[str, Any]
 
-_PREFIXES = {"monitoring": "cloudwatch", "email": "ses"}
+_PREFIXES = {"monitoring": "cloudwatch", "email": "ses", "iotdata": "iot"}
 """IAM's name of a service where it is not the one that requests are signed for."""
 
 _WITHOUT_PERMISSION = {("sts", "GetCallerIdentity"), ("sts", "GetSessionToken")}
 
 _ACTIONS = {
+    # https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-websocket-control-access-iam.html
+    ("execute-api", "PostToConnection"): "ManageConnections",
+    ("execute-api", "GetConnection"): "ManageConnections",
+    ("execute-api", "DeleteConnection"): "ManageConnections",
     ("s3", "HeadObject"): "GetObject",
     ("s3", "HeadBucket"): "ListBucket",
     ("s3", "ListObjects"): "ListBucket",
