@@ -19,7 +19,8 @@ account.py         the account and region of the local cloud; names of functions
 resources.py       by type of resource, its names and who makes it; stack_answers.py what CloudFormation says of it
 quotas.py          AWS quotas that several modules use
 access_keys.py     the access keys of one run; every call needs one
-own_services.py    services that are answered before moto sees the request; parameter_answers.py is Parameter Store
+own_services.py    services that are answered before moto sees the request; parameter_answers.py is Parameter Store,
+                   secret_answers.py is Secrets Manager
 request_rules.py   the rules for which HTTP requests are accepted on this machine, in front of a WSGI application
 rest_requests.py   what a request of a REST protocol asks for
 clock.py           real and virtual time

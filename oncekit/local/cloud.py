@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from oncekit.local import parameter_answers
+from oncekit.local import parameter_answers, secret_answers
 from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.changed_packages import wrong_package
@@ -151,6 +151,7 @@ class Cloud:
             "dynamodb": dynamodb.answering(self.clock, lambda: self._exchange.written()),
             "lambda": self._lambda_api.answer,
             "sqs": queues.answer,
+            "secretsmanager": secret_answers.answering(lambda: self.deployed.resources),
             "ssm": parameter_answers.answering(lambda: self.deployed.resources),
         }
         self._stack.enter_context(self.services.served())

@@ -66,6 +66,7 @@ from oncekit.local.resources import (
     stand_in,
 )
 from oncekit.local.sam import FILE_SCHEME
+from oncekit.local.secret_answers import MANAGED, text_of, value_of
 from oncekit.local.stack import Application, Stack, stack_id
 from oncekit.local.template import Template, load
 from oncekit.own_stack import MACHINE as MACHINE_OF_ONCE
@@ -74,7 +75,6 @@ from oncekit.own_stack import MADE, ONCE
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
 MACHINE = "AWS::StepFunctions::StateMachine"
-_MANAGED = "AWS::SecretsManager::Secret"
 LAYER = "AWS::Lambda::LayerVersion"
 FUNCTION = "AWS::Lambda::Function"
 FUNCTIONS = (FUNCTION, "AWS::Serverless::Function")
@@ -414,6 +414,8 @@ class _Deployment:
             named = self._named(kind, logical_id, properties)
             self.layers[named.ref] = self._layer(properties)
             return named
+        if kind == MANAGED:
+            text_of(logical_id, properties)  # one that cannot be read is told now
         if kind in NAMED or self.dry:
             return self._named(kind, logical_id, properties)
         if known is not None and known.properties == properties:
@@ -445,8 +447,9 @@ class _Deployment:
         for logical_id, each in self.made.items():
             if each.type == "AWS::SSM::Parameter" and service == "ssm" and each.ref == _VERSION.sub("", rest):
                 return str(each.properties["Value"])
-            if each.type == _MANAGED and each.ref and rest.startswith(each.ref):
-                return f"{logical_id}-{rest.removeprefix(each.ref).strip(':').partition(':')[2]}"
+            if each.type == MANAGED and each.ref and rest.startswith(each.ref):
+                key = rest.removeprefix(each.ref).lstrip(":").partition(":")[2].partition(":")[0]
+                return value_of(logical_id, each, key)
         return self.template.elsewhere.resolved(reference, self.template.path)
 
     def _known(self, logical_id: str) -> Deployed | None:

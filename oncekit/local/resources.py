@@ -46,6 +46,8 @@ _NAME_ONLY = (
     *("AWS::Lambda::Permission", "AWS::Lambda::EventInvokeConfig", "AWS::Events::EventBusPolicy"),
     *("AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup"),
 )
+_WITH_END = "arn:aws:secretsmanager:{region}:{account}:secret:{name}-once00"
+"""AWS adds a hyphen and six characters to the name in an ARN."""
 NAMED = {
     **dict.fromkeys(_NAME_ONLY, Named("{name}", {})),
     "AWS::CloudWatch::Alarm": _with_arn("cloudwatch:alarm:{name}"),
@@ -62,6 +64,7 @@ NAMED = {
     "AWS::Scheduler::Schedule": _with_arn("scheduler:schedule/default/{name}"),
     "AWS::Scheduler::ScheduleGroup": _with_arn("scheduler:schedule-group/{name}"),
     "AWS::Pipes::Pipe": _with_arn("pipes:pipe/{name}"),
+    "AWS::SecretsManager::Secret": Named(_WITH_END, {"Id": _WITH_END}),
     "AWS::SSM::Parameter": Named("{name}", {"Type": "{Type}", "Value": "{Value}"}),
     "AWS::ApiGateway::RestApi": Named("{name}", {"RestApiId": "{name}", "RootResourceId": "root"}),
     "AWS::ApiGateway::Deployment": Named("{name}", {"DeploymentId": "{name}"}),
@@ -92,6 +95,7 @@ NAME_PROPERTY = {
     "AWS::Events::EventBus": "Name",
     "AWS::Scheduler::Schedule": "Name",
     "AWS::Pipes::Pipe": "Name",
+    "AWS::SecretsManager::Secret": "Name",
     "AWS::SSM::Parameter": "Name",
 }
 
