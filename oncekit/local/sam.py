@@ -22,6 +22,10 @@ _CODES = (_CODE, "InlineCode", "ImageUri", "PackageType")
 _PATHS = (_CODE, "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
+_PACKAGED = {"AWS::Lambda::Function": "Code", "AWS::Lambda::LayerVersion": "Content"}
+"""Where types that are not of SAM's own have a path: packaging makes a bucket and a key of it.
+https://docs.aws.amazon.com/cli/latest/reference/cloudformation/package.html
+"""
 _INCLUDE, _TRANSFORM = "AWS::Include", "Fn::Transform"
 _LOOP = "Fn::ForEach::"
 _STANDS_FOR_IT = "AWS::CloudFormation::WaitConditionHandle"
@@ -270,6 +274,9 @@ def _name_files(resource: dict[str, Any], everywhere: Mapping[str, Any]) -> None
             properties[path] = FILE_SCHEME + properties[path]
             if resource["Type"] == "AWS::Serverless::LayerVersion" and not _is_built(resource):
                 properties[path] += "/python"
+    if (place := _PACKAGED.get(resource["Type"])) and isinstance(properties.get(place), str):
+        inside = "/python" if place == "Content" else ""
+        properties[place] = {"S3Bucket": "local", "S3Key": properties[place] + inside}
     if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
         properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
 

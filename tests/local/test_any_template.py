@@ -41,6 +41,18 @@ def test_a_function_has_its_code_where_the_template_says_or_is(stand: Stand, tol
     assert answer(stand) == {"got": {}}
 
 
+def test_a_function_and_a_layer_of_lambdas_own_types_have_their_code_in_folders(stand: Stand) -> None:
+    for name, text in (("src/app.py", f"import laid\n{ECHO}"), ("layer/python/laid.py", "")):
+        (stand.folder / name).parent.mkdir(parents=True)
+        (stand.folder / name).write_text(text)
+    told = "Runtime: python3.13, Handler: app.handler, Code: src, Role: 'arn:aws:iam::1:role/r', Layers: [!Ref Layer]"
+    stand.deploy(
+        f"  Echo: {{ Type: AWS::Lambda::Function, Properties: {{ {told} }} }}\n"
+        "  Layer: { Type: AWS::Lambda::LayerVersion, Properties: { Content: layer } }\n"
+    )
+    assert answer(stand) == {"got": {}}
+
+
 def test_all_functions_may_have_their_code_in_one_folder_of_globals(stand: Stand) -> None:
     (stand.folder / "src").mkdir()
     (stand.folder / "src/app.py").write_text(ECHO)
