@@ -65,7 +65,7 @@ from oncekit.local.resources import (
     physical_name,
     stand_in,
 )
-from oncekit.local.sam import FILE_SCHEME
+from oncekit.local.sam import FILE_SCHEME, HERE
 from oncekit.local.secret_answers import MANAGED, text_of, value_of
 from oncekit.local.stack import Application, Stack, stack_id
 from oncekit.local.template import Template, load
@@ -587,6 +587,8 @@ class _Deployment:
         reader = _reader("AWS::Lambda::Function", logical_id, attributes)
         runtime = str(properties.get("Runtime", PYTHON))
         reason = AN_IMAGE if properties.get("PackageType") == "Image" else why_not(runtime)
+        if reason is None and (bucket := properties["Code"].get("S3Bucket", HERE)) != HERE:
+            reason = f"its code is in the bucket {bucket} on AWS: name a folder on this machine"
         if reason is not None:
             return Deployed(FUNCTION, properties, name, reader, is_run=False, why=reason)
         layers = [self.layers[ref] for ref in properties.get("Layers", []) if ref in self.layers]

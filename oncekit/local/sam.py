@@ -13,7 +13,9 @@ from oncekit.local.elsewhere import line_of
 from oncekit.local.intrinsics import WHOSE_FAULT, TemplateError, what_is
 from oncekit.own_stack import MADE, ONCE
 
-FILE_SCHEME = "s3://local/"
+_IN_A_BUCKET = "s3://"
+HERE = "local"
+FILE_SCHEME = f"{_IN_A_BUCKET}{HERE}/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
 _FUNCTION = "AWS::Serverless::Function"
 _CODE = "CodeUri"
@@ -253,7 +255,7 @@ def _function_globals(source: Mapping[str, Any]) -> Mapping[str, Any]:
     functions = everywhere.get("Function") if isinstance(everywhere, dict) else None
     if not isinstance(functions, dict):
         return {}
-    if isinstance(functions.get(_CODE), str):
+    if isinstance(functions.get(_CODE), str) and not functions[_CODE].startswith(_IN_A_BUCKET):
         functions[_CODE] = FILE_SCHEME + functions[_CODE]
     return functions
 
@@ -270,15 +272,15 @@ def _name_files(resource: dict[str, Any], everywhere: Mapping[str, Any]) -> None
     if resource["Type"] == _FUNCTION and {**everywhere, **properties}.get("PackageType") == "Image":
         properties.setdefault("ImageUri", "built-by-sam")
     for path in _PATHS:
-        if isinstance(properties.get(path), str):
+        if isinstance(properties.get(path), str) and not (path == _CODE and properties[path].startswith(_IN_A_BUCKET)):
             properties[path] = FILE_SCHEME + properties[path]
             if resource["Type"] == "AWS::Serverless::LayerVersion" and not _is_built(resource):
                 properties[path] += "/python"
     if (place := _PACKAGED.get(resource["Type"])) and isinstance(properties.get(place), str):
         inside = "/python" if place == "Content" else ""
-        properties[place] = {"S3Bucket": "local", "S3Key": properties[place] + inside}
+        properties[place] = {"S3Bucket": HERE, "S3Key": properties[place] + inside}
     if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
-        properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
+        properties[_DEFINITION] = {"Bucket": HERE, "Key": properties[_DEFINITION]}
 
 
 def _is_built(layer: Mapping[str, Any]) -> bool:

@@ -100,6 +100,7 @@ def test_whatever_cannot_be_read_is_in_name_only_and_the_rest_runs(cloud: LocalC
     (tmp_path / "machines/no.json").write_text('{ "StartAt": "Gone", "States": {} }')
     broken = {
         "Gone": "Serverless::Function, Properties: { CodeUri: gone/, Handler: app.handler, Runtime: python3.13 }",
+        "Far": "Serverless::Function, Properties: { CodeUri: 's3://ours/k.zip', Handler: a.b, Runtime: python3.13 }",
         "Broken": "Serverless::StateMachine, Properties: { DefinitionUri: machines/no.json, Role: 'arn:aws:iam::1:r' }",
         "Rows": "DynamoDB::Table, Properties: {}",
         "Topic": "SNS::Topic, Properties: { TopicName: !Select [3, [a]] }",
@@ -118,6 +119,7 @@ def test_whatever_cannot_be_read_is_in_name_only_and_the_rest_runs(cloud: LocalC
     with deployed(cloud, tmp_path, template):
         told = list(left_out(cloud.deployed.resources, cloud.deployed.unread))
         assert sorted(each.partition(" ")[0] for each in told) == sorted(broken)
+        assert any("Far (AWS::Lambda::Function: its code is in the bucket ours on AWS" in each for each in told)
         assert all("sam validate" not in each and "\n" not in each for each in told)
         invoked = cloud.client("lambda").invoke(FunctionName=cloud.resources["Works"], Payload="{}")
         assert json.loads(invoked["Payload"].read()) == {"got": {}}
