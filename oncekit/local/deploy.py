@@ -80,6 +80,10 @@ FUNCTION = "AWS::Lambda::Function"
 FUNCTIONS = (FUNCTION, "AWS::Serverless::Function")
 _MACHINES = (MACHINE, "AWS::Serverless::StateMachine")
 """The other type is that of one that SAM's translator cannot read."""
+_WRAPPER = "AWS_LAMBDA_EXEC_WRAPPER"
+"""A variable with what starts the runtime, such as a layer's that brings a web server:
+https://docs.aws.amazon.com/lambda/latest/dg/runtimes-modify.html#runtime-wrapper
+"""
 _NOT_MOTOS = (NESTED, FUNCTION)
 _RESPONSE = re.compile(r"""^\s*import cfnresponse\b|require\(\s*['"]cfn-response['"]\s*\)""", re.MULTILINE)
 _ADDED = "CloudFormation adds this module to code in a template, and the local cloud does not"
@@ -618,6 +622,12 @@ class _Deployment:
             code = code.parent
         if not self.dry and not code.is_dir():
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
+        wrapper = (properties.get("Environment") or {}).get("Variables", {}).get(_WRAPPER)
+        if wrapper is not None and (code / properties["Handler"]).is_file():
+            why = (
+                f"its Handler {properties['Handler']} is a program for {wrapper} ({_WRAPPER}), which does not run here"
+            )
+            return Deployed(FUNCTION, properties, name, reader, is_run=False, why=why)
         self.sources.update(layers)
         packages = f"lib/{properties.get('Runtime')}/site-packages"
         concurrency, role = properties.get("ReservedConcurrentExecutions"), properties.get("Role")
