@@ -16,6 +16,8 @@ TEMPLATE = """
 Transform: AWS::Serverless-2016-10-31
 Resources:
   Place: { Type: AWS::SSM::Parameter, Properties: { Name: /shop/place, Type: String, Value: VALUE } }
+  A: { Type: AWS::SSM::Parameter, Properties: { Name: /shop/deep/a, Type: String, Value: a } }
+  B: { Type: AWS::SSM::Parameter, Properties: { Name: /shop/deep/b, Type: String, Value: b } }
   Reads:
     Type: AWS::Serverless::Function
     Properties:
@@ -65,6 +67,20 @@ def ask(tmp_path: Path, cloud: LocalCloud) -> Iterator[Ask]:
 def test_a_function_reads_a_parameter_as_it_is_deployed_now(ask: Ask, cloud: LocalCloud) -> None:
     assert [ask(value, "/shop/place") for value in ("north", "7")] == ["north", "7"]
     assert (cloud.outputs["Named"], cloud.outputs["Has"]) == ("/shop/place", "7")
+
+
+@pytest.mark.ours
+def test_parameters_of_the_template_are_read_by_their_names_and_their_path(ask: Ask, cloud: LocalCloud) -> None:
+    ask("north", "/shop/place")
+    parameters = cloud.client("ssm")
+    found = parameters.get_parameters(Names=["/shop/place", "/shop/none"])
+    assert ([each["Value"] for each in found["Parameters"]], found["InvalidParameters"]) == (["north"], ["/shop/none"])
+    for asked, names in (
+        ({"Path": "/shop"}, ["/shop/place"]),
+        ({"Path": "/shop/", "Recursive": True}, ["/shop/deep/a", "/shop/deep/b", "/shop/place"]),
+    ):
+        pages = parameters.get_paginator("get_parameters_by_path").paginate(**asked, PaginationConfig={"PageSize": 2})
+        assert [each["Name"] for page in pages for each in page["Parameters"]] == names
 
 
 @pytest.mark.aws(
