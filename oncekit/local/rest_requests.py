@@ -77,6 +77,12 @@ def operation_of(service: str, request: RestRequest) -> tuple[str, dict[str, Any
     return None
 
 
+def method_of(operation: str, *services: str) -> str | None:
+    """The HTTP method of an operation of one of these services; None where none has it."""
+    routes = (route for service in services for route in _routes(service))
+    return next((route.method for route in routes if route.model.name == operation), None)
+
+
 @functools.cache
 def _routes(service: str) -> tuple[_Route, ...]:
     model = ServiceModel(loader().load_service_model(service, "service-2"), service)

@@ -69,6 +69,8 @@ CALLS = [
         {"Bucket": "b", "Delete": {"Objects": [{"Key": "k"}, {"Key": "l"}]}},
         ["s3:DeleteObject arn:aws:s3:::b/k", "s3:DeleteObject arn:aws:s3:::b/l"],
     ),
+    ("apigateway", "GetUsagePlans", {}, ["apigateway:GET None"]),
+    ("apigateway", "CreateApi", {}, ["apigateway:POST None"]),
     ("iotdata", "Publish", {"topic": "t"}, ["iot:Publish None"]),
     ("execute-api", "PostToConnection", {"ConnectionId": "c"}, ["execute-api:ManageConnections None"]),
     ("sqs", "DeleteMessageBatch", QUEUE, [f"sqs:DeleteMessage arn:aws:sqs:{HERE}:q"]),

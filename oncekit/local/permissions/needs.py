@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from oncekit.local.account import ACCOUNT, REGION, function_arn, name_and_qualifier
+from oncekit.local.rest_requests import method_of
 
 ANY = "*"
 """The resource of an action that has no resource on AWS: only a policy with `*` allows it."""
@@ -225,6 +226,13 @@ def _of_events(prefix: str, operation: str, parameters: Parameters) -> Iterator[
         yield Need("events:PutEvents", bus if bus.startswith("arn:") else arn("events", f"event-bus/{bus}"))
 
 
+def _of_apigateway(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    """Its actions are HTTP's methods:
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonapigatewaymanagement.html
+    """
+    yield Need(f"apigateway:{method_of(operation, 'apigateway', 'apigatewayv2') or operation}", None)
+
+
 def _of_cloudwatch(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
     for need in _of_any_service(prefix, operation, parameters):
         namespace = parameters.get("Namespace") if operation == "PutMetricData" else None
@@ -232,6 +240,7 @@ def _of_cloudwatch(prefix: str, operation: str, parameters: Parameters) -> Itera
 
 
 _RULES: Mapping[str, Callable[[str, str, Parameters], Iterator[Need]]] = {
+    "apigateway": _of_apigateway,
     "cloudwatch": _of_cloudwatch,
     "dynamodb": _of_dynamodb,
     "events": _of_events,
