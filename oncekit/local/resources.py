@@ -120,6 +120,8 @@ def stand_in(kind: str, logical_id: str, attribute: str) -> str:
         return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{logical_id}"
     if attribute.lower().endswith(("url", "uri")):
         return f"https://{logical_id.lower()}.example.com/"
+    if attribute == "DnsEntries":  # of an endpoint in a VPC: the zone and the name
+        return f"Z00:{logical_id.lower()}.example.com"
     return f"{logical_id}.{attribute}"
 
 

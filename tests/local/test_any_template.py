@@ -112,9 +112,11 @@ def test_whatever_cannot_be_read_is_in_name_only_and_the_rest_runs(cloud: LocalC
         "Daily": f"Scheduler::Schedule, Properties: {SCHEDULE}",
         "Repo": "Serverless::Application, Properties: { Location: { ApplicationId: a, SemanticVersion: 1.0.0 } }",
         "Wrong": "Serverless::SimpleTable, Properties: { PrimaryKeys: id }",
+        "Door": "EC2::VPCEndpoint, Properties: { ServiceName: dynamodb }",
         "Odd": "Odd::Thing, Properties: { Of: [!Ref Rows, !GetAtt Broken.Arn, !GetAtt Inner.Outputs.Vpc] }",
     }
-    variables = "{ ROWS: !Ref Rows, GONE: !GetAtt Gone.Arn, VPC: !GetAtt Inner.Outputs.Vpc }"
+    door = "!Select [1, !Split [':', !Select [0, !GetAtt Door.DnsEntries]]]"
+    variables = f"{{ ROWS: !Ref Rows, GONE: !GetAtt Gone.Arn, VPC: !GetAtt Inner.Outputs.Vpc, DOOR: {door} }}"
     works = (
         f"{{ CodeUri: works, Handler: app.handler, Runtime: python3.13, Environment: {{ Variables: {variables} }} }}"
     )
