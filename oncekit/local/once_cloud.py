@@ -141,11 +141,17 @@ class LocalCloud(Cloud):
         named_here = {**self.resources, **self.deployed.unread_refs}
         function = next((name for name, ref in named_here.items() if ref == named.name), named.name)
         where = f"{_line_of(self._path, function)}operation {operation}: its function {function}"
-        if reason := self.functions.in_name_only.get(named.name):
+        if reason := self._why_not(named.name):
             return LocalCloudError(f"{where} is not run here: {reason}")
         with self.clock.held():  # what runs already does not get ahead meanwhile
             reason = self.functions.why_not_loaded(named.name)
         return NotLoadedError(f"{reason}. {where} cannot be loaded, so it is not started.") if reason else None
+
+    def _why_not(self, function: str) -> str | None:
+        spec = self.deployed.functions.get(function)
+        if spec is not None and spec.concurrency == 0:  # the full lane would try for three days
+            return "with ReservedConcurrentExecutions: 0 nothing starts it, nor does anything on AWS"
+        return self.functions.in_name_only.get(function)
 
     def run(self, request: Any, name: str | None = None, timeout: float = 60, lane: Lane = FULL) -> Execution:
         """Start an execution and wait for its end."""

@@ -61,7 +61,8 @@ def test_a_function_in_nodejs_runs_once_as_it_is_and_what_cannot_run_stops_nothi
     add(empty, "Jvm", "Runtime: java21, Handler: 'shop.Pay::pay', CodeUri: java/")
     add(empty, "Gone", "Runtime: python3.13, Handler: app.handler, CodeUri: gone/")
     add(empty, "Odd", "Runtime: python3.13, Handler: app.handler, CodeUri: node/, Events: { E: { Type: Bell } }, X: 1")
-    adopt(empty, "Clerk", "Jvm", "Gone", "Odd")
+    add(empty, "Idle", f"{NODE}, ReservedConcurrentExecutions: 0")
+    adopt(empty, "Clerk", "Jvm", "Gone", "Odd", "Idle")
     code, told, said = run(empty, "clerk", "--times", "2")
     assert code == 0, said
     assert [each["disposition"] for each in told["executions"]] == ["EXECUTED", "REPLAYED"]
@@ -70,7 +71,8 @@ def test_a_function_in_nodejs_runs_once_as_it_is_and_what_cannot_run_stops_nothi
     code, _, said = run(empty, "jvm")
     assert code == 2 and "template.yaml:6: operation jvm: its function Jvm is not run here: it has the Runtime" in said
     assert "Traceback" not in said
-    for name, line, why in (("Gone", 9, "its CodeUri is not a folder: "), ("Odd", 12, "property X ")):
+    gone, idle = "its CodeUri is not a folder: ", "with ReservedConcurrentExecutions: 0 nothing starts it"
+    for name, line, why in (("Gone", 9, gone), ("Odd", 12, "property X "), ("Idle", 15, idle)):
         code, _, said = run(empty, name.lower())
         assert code == 2
         assert f"template.yaml:{line}: operation {name.lower()}: its function {name} is not run here: {why}" in said
