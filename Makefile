@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Those that Once promises besides that of .venv.
 PYTHONS = $(filter-out $(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")'),3.11 3.12 3.13 3.14)
 
-.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak lint audit secrets sam site reference pictures bench clean requirements tools browser
+.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak check format lint audit secrets sam site reference pictures bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,13 +84,19 @@ proof: development tools ## Inject faults everywhere, and check every promise af
 soak: development ## Run schedules of the proof until stopped
 	@$(BIN)/python -m oncekit.proof --soak
 
-lint: development tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machines
+check: development ## Check in half a minute what a change breaks most: ruff, mypy, the gate (part of `make lint`)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m oncekit.gate
+
+format: development ## Write the code as `make check` wants it: layout, imports, and what ruff can fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lint: check tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machines
 	$(BIN)/python -m oncekit.local.write_definitions --template template.yaml --to build/definitions
 	$(ASL_VALIDATOR) $(foreach name,operation fast recovery,--json-path build/definitions/$(name).json)
-	$(BIN)/python -m oncekit.gate
 	@# One file at a time: sam looks at no application inside.
 	for each in template.yaml */template.yaml; do .venv-sam/bin/sam validate --lint --template $$each || exit 1; done
 	.venv-scan/bin/checkov --file template.yaml */template.yaml --framework cloudformation --compact --quiet --skip-download
