@@ -22,7 +22,13 @@ from oncekit.local.template import parse
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [README, ROOT / "SECURITY.md", *DOCS, *sorted((ROOT / "functions").glob("*/README.md"))]
+PAGES = [
+    README,
+    ROOT / "SECURITY.md",
+    ROOT / "CONTRIBUTING.md",
+    *DOCS,
+    *sorted((ROOT / "functions").glob("*/README.md")),
+]
 SITE = ROOT / "mkdocs.yml"
 EXPLAINED = re.compile(r"\b(fenc(?:e|es|ed)|leases?|sweeps?|redriven?|redrives|quarantin\w+|owners?)\b")
 OF_A_REPOSITORY = {"docs/deploying.md"}
