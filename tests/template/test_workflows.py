@@ -149,6 +149,30 @@ def test_every_python_requirement_is_pinned_by_hash() -> None:
             assert "--hash=sha256:" in requirement, (path.name, requirement)
 
 
+def test_dependabot_looks_wherever_something_is_pinned() -> None:
+    updates = parsed(ROOT / ".github/dependabot.yml")["updates"]
+    looks = {
+        (each["package-ecosystem"], path)
+        for each in updates
+        for path in each.get("directories", [each.get("directory")])
+    }
+    manifests = {
+        "npm": ROOT.glob("requirements/**/package.json"),
+        "pip": [*ROOT.glob("requirements/*.txt"), *ROOT.glob("shared/requirements.txt")],
+    }
+    pinned = {(kind, f"/{file.parent.relative_to(ROOT)}") for kind, files in manifests.items() for file in files}
+    assert looks == pinned | {("github-actions", "/")}
+
+
+def test_everything_that_has_an_owner_is_there() -> None:
+    lines = (ROOT / ".github/CODEOWNERS").read_text().splitlines()
+    owned = [line.split()[0] for line in lines if not line.startswith("#")]
+    assert owned[0] == "*" and [path for path in owned[1:] if not (ROOT / path.strip("/")).exists()] == []
+    assert {"/.github/", "/requirements/", "/samconfig.toml"} <= set(owned), (
+        "who changes these changes who deploys what"
+    )
+
+
 def test_the_page_about_deploying_asks_for_audience_subject_and_branch() -> None:
     page = (ROOT / "docs/deploying.md").read_text()
     policy = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
