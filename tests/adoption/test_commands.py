@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,21 @@ def test_an_upgrade_brings_what_is_new_and_names_it(foreign: Application) -> Non
     assert done.code == 0 and state_of(foreign) == whole
     assert done.out.split() == ["once/statemachine/recovery.asl.yaml", "once/template.yaml"]
     assert foreign.once("init", "--upgrade").out == ""
+
+
+def test_init_says_which_version_it_copied_and_an_upgrade_from_which_to_which(foreign: Application) -> None:
+    here = version("oncekit")
+    assert f"Once {here} is in once/." in foreign.once("init").err
+    assert f"Once {here} is there" in foreign.once("init").err
+    assert f"Nothing to upgrade: once/ is Once {here}." in foreign.once("init", "--upgrade").err
+    record = foreign.folder / "once" / ".installed.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"version": "0.0.9"}))
+    assert f"Nothing to upgrade: Once {here} is the same as 0.0.9." in foreign.once("init", "--upgrade").err
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"version": "0.0.9"}))
+    older(foreign, "template.yaml")
+    done = foreign.once("init", "--upgrade")
+    assert f"From Once 0.0.9 to {here}: 1 file is new, changed or gone." in done.err
+    assert json.loads(record.read_text())["version"] == here
 
 
 def test_an_upgrade_overwrites_nothing_that_was_changed_here(foreign: Application) -> None:

@@ -45,7 +45,10 @@ def _start(template: Path | None) -> int:
         for _, told in unlike(ApplicationTemplate(application)):
             tell(told)
     if new:
-        tell(f"Once is in {folder.NAME}/. Next: `once new OPERATION --function LOGICAL_ID`, or `once new OPERATION`.")
+        tell(
+            f"Once {folder.version_of(_folder(template))} is in {folder.NAME}/. Next: `once new OPERATION --function "
+            "LOGICAL_ID`, or `once new OPERATION`."
+        )
         tell(f"Its Stage is dev; {WHY_PROD}. It is set at the resource {ONCE} of the template.")
         tell(f"EventBridge Pipes is missing in {without_pipes()}: to deploy there, {SWITCHED_OFF}.")
         return 0
@@ -56,7 +59,7 @@ def _start(template: Path | None) -> int:
             "`once init --upgrade` updates it."
         )
     else:
-        tell("Once is there; nothing to do.")
+        tell(f"Once {folder.version_of(there)} is there; nothing to do.")
     return 0
 
 
@@ -78,13 +81,22 @@ def _upgrade(template: Path | None) -> int:
             "again, and put your change into the new ones."
         )
         return CONFLICT
+    before = folder.version_of(there)
     folder.upgrade(there)
     for name in changes:
         say(f"{folder.NAME}/{name}")
-    tell(f"{len(changes)} files are new, changed or gone." if changes else "Nothing to upgrade.")
+    tell(_upgraded(before, folder.version_of(there), len(changes)))
     for each in OperationsTemplate(there / folder.OPERATIONS).not_in(YamlFile(there / TEMPLATE).value):
         tell(f"{there / folder.OPERATIONS} is yours, and names {each}, which this Once does not have: change it")
     return 0
+
+
+def _upgraded(before: str, now: str, changes: int) -> str:
+    if changes:
+        files = "1 file is" if changes == 1 else f"{changes} files are"
+        return f"From Once {before} to {now}: {files} new, changed or gone."
+    same = f"Once {now} is the same as {before}" if before != now else f"once/ is Once {now}"
+    return f"Nothing to upgrade: {same}."
 
 
 def _folder(template: Path | None) -> Path:
