@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Those that Once promises besides that of .venv.
 PYTHONS = $(filter-out $(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")'),3.11 3.12 3.13 3.14)
 
-.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak check format lint audit secrets sam site reference pictures bench clean requirements tools browser
+.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak check format lint audit secrets sam release release-check site reference pictures bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +115,28 @@ secrets: .venv-audit/installed ## Look for secrets in what is committed
 
 sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 
+# sam build wants the runtime of the functions on PATH.
+RUNTIME := python3.13
+RELEASE := build/release
+
+release: development .venv-release/installed .venv-sam/installed ## Build all that a release has, into build/release: packages, bundles, SBOMs, checksums
+	@$(RUNTIME) -c pass || { echo "sam build needs $(RUNTIME) on PATH, the runtime of the functions" >&2; exit 2; }
+	@rm -rf $(RELEASE) build/lib build/bdist.*
+	@mkdir -p $(RELEASE)/index
+	@# The wheel is built from the sdist: what that forgot is missing in both.
+	@.venv-release/bin/python -m build --no-isolation --outdir $(RELEASE)/index . >build/release.log || { cat build/release.log >&2; exit 1; }
+	@for each in arm64 x86_64; do \
+	  PATH="$$(dirname "$$($(RUNTIME) -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --cache-dir build/sam-cache-$$each \
+	    --build-dir build/bundle-$$each --parameter-overrides Architecture=$$each >build/release.log 2>&1 || { cat build/release.log >&2; exit 1; }; \
+	  $(BIN)/python -m oncekit.release bundle $(RELEASE) --built build/bundle-$$each --architecture $$each || exit 1; \
+	done
+	@.venv-release/bin/python -W ignore -m cyclonedx_py requirements --output-reproducible --pyproject pyproject.toml -o $(RELEASE)/oncekit.cdx.json requirements/local.txt
+	@.venv-release/bin/python -W ignore -m cyclonedx_py requirements --output-reproducible -o $(RELEASE)/once-layer.cdx.json shared/requirements.txt
+	@$(BIN)/python -m oncekit.release sums $(RELEASE)
+
+release-check: release ## Use what a release has as somebody who has nothing else (TAG=v1.2.3 is compared with version and CHANGELOG)
+	@$(BIN)/python -m oncekit.release check $(RELEASE) $(if $(TAG),--tag $(TAG))
+
 site: .venv-site/installed ## Build the pages of docs/ as a site with search, into build/site
 	@NO_MKDOCS_2_WARNING=true .venv-site/bin/mkdocs build --strict --quiet
 	@echo "To read it: $(PYTHON) -m http.server --directory build/site --bind 127.0.0.1"
@@ -169,11 +191,12 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/scan.in -o requirements/scan.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/audit.in -o requirements/audit.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/site.in -o requirements/site.txt
+	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/release.in -o requirements/release.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-deps requirements/moto.in -o requirements/moto.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
 	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
 
 clean: ## Remove everything that the commands above created
-	rm -rf .venv .venv-moto .venv-sam .venv-scan .venv-audit .venv-site .venv-python* build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	rm -rf .venv .venv-moto .venv-sam .venv-scan .venv-audit .venv-site .venv-release .venv-python* build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -23,9 +23,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [
-    README,
-    ROOT / "SECURITY.md",
-    ROOT / "CONTRIBUTING.md",
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "RELEASING", "SECURITY")),
     *DOCS,
     *sorted((ROOT / "functions").glob("*/README.md")),
 ]

@@ -14,6 +14,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.y*ml"))
 ON_MAIN = "github.ref == 'refs/heads/main'"
+OF_A_TAG = "github.ref_type == 'tag'"
 # What a person who is no member of the project can choose: titles, branch names, bodies, inputs.
 CHOSEN_BY_OTHERS = re.compile(r"\$\{\{[^}]*\b(github\.(event|head_ref|ref_name|actor)|inputs|vars|secrets)\b")
 Job = dict[str, Any]
@@ -77,15 +78,20 @@ def test_nothing_that_others_choose_is_put_into_a_command() -> None:
 
 
 def test_the_token_is_for_who_deploys_and_for_who_tries_what_is_deployed() -> None:
-    assert {name for name, job in jobs() if has_token(job)} == {"deploy.deploy", "e2e.e2e"}
-    assert {name for name, job in jobs() if "permissions" in job and not has_token(job)} == {"deploy.build"}
+    assert {name for name, job in jobs() if has_token(job)} == {
+        "deploy.deploy",
+        "e2e.e2e",
+        "release.publish",
+    }
+    without = {name for name, job in jobs() if "permissions" in job and not has_token(job)}
+    assert without == {"deploy.build", "release.build"}
 
 
-def test_whoever_has_the_token_is_of_an_environment_and_on_main() -> None:
+def test_whoever_has_the_token_is_of_an_environment_and_on_main_or_of_a_tag() -> None:
     for name, job in jobs():
         if has_token(job):
             assert "environment" in job, name
-            assert ON_MAIN in job["if"], name
+            assert (OF_A_TAG if name.startswith("release.") else ON_MAIN) in job["if"], name
 
 
 def test_what_deploys_runs_nothing_of_the_repository_and_installs_nothing(deploy: dict[str, Job]) -> None:
@@ -112,6 +118,32 @@ def test_what_is_deployed_is_what_was_tested_and_built(deploy: dict[str, Job]) -
     assert upload["with"]["path"].split() == ["build/deploy", "statemachine", "samconfig.toml"]
     assert download["with"]["digest-mismatch"] == "error"
     assert commands == ["make tools test lint audit", ".venv-sam/bin/sam build --build-dir build/deploy"]
+
+
+def test_what_publishes_runs_nothing_of_the_repository_and_uploads_what_was_checked() -> None:
+    release: dict[str, Job] = parsed(ROOT / ".github/workflows/release.yml")["jobs"]
+    commands = [step["run"] for step in release["build"]["steps"] if "run" in step]
+    assert commands[-1] == 'make release-check TAG="$GITHUB_REF_NAME"'
+    assert [name.split("@")[0] for name in used(release["publish"])] == [
+        "actions/download-artifact",
+        "actions/attest-build-provenance",
+        "pypa/gh-action-pypi-publish",
+    ]
+    [run] = [step["run"].split() for step in release["publish"]["steps"] if "run" in step]
+    assert run[:3] == ["gh", "release", "create"] and "--verify-tag" in run and release["publish"]["needs"] == "build"
+    upload = next(step["with"] for step in release["build"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    download = next(step["with"] for step in release["publish"]["steps"] if "download-artifact" in step.get("uses", ""))
+    assert upload["name"] == download["name"] and upload["path"] == "build/release"
+    assert download["digest-mismatch"] == "error"
+
+
+def test_a_release_passes_whatever_a_change_passes() -> None:
+    def run(workflow: str) -> set[str]:
+        all_jobs = parsed(ROOT / f".github/workflows/{workflow}.yml")["jobs"].values()
+        commands = (step["run"] for job in all_jobs for step in job["steps"] if step.get("run", "").startswith("make "))
+        return {word for command in commands for word in command.split()[1:] if re.fullmatch(r"[a-z-]+", word)}
+
+    assert run("check") <= run("release") and {"test", "lint"} <= run("check")
 
 
 def test_no_checkout_leaves_its_token_behind() -> None:

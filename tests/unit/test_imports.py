@@ -110,6 +110,7 @@ INWARD = (
     "oncekit.gate",
     "oncekit.cli",
     "oncekit.bench",
+    "oncekit.release",
     "oncekit.proof",
     "oncekit.evidence",
 )
