@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 NPM_TOOLS := build/npm
+CDK := build/cdk/node_modules/aws-cdk-lib/package.json
 ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
 export SAM_CLI_TELEMETRY := 0
 # Empty, which is unset: where it is set, each of some hundred processes of the tests compiles every module again.
@@ -11,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Those that Once promises besides that of .venv.
 PYTHONS = $(filter-out $(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")'),3.11 3.12 3.13 3.14)
 
-.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak check format lint audit secrets sam release release-check site reference pictures bench clean requirements tools browser
+.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak check format lint audit secrets sam release release-check site reference pictures bench clean requirements tools cdk browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,7 +108,7 @@ lint: check tools .venv-sam/installed .venv-scan/installed ## Check code, templa
 audit: secrets ## Look for secrets in what is committed, and for known vulnerabilities in all requirements (queries the registries)
 	@# Strict: a package that the index does not know is not audited, and by default that counts as "no known vulnerabilities".
 	@for each in requirements/*.txt shared/requirements.txt; do echo "== $$each"; .venv-audit/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r $$each || exit 1; done
-	npm audit --package-lock-only --prefix requirements/npm
+	@for each in requirements/*/package.json; do npm audit --package-lock-only --prefix "$$(dirname $$each)" || exit 1; done
 
 secrets: .venv-audit/installed ## Look for secrets in what is committed
 	@# Hashes look like secrets: of requirements, and of what tests expect. The words left out are those of the local cloud and of tests.
@@ -166,6 +167,14 @@ $(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.js
 	@npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $(NPM_TOOLS)
 	@touch $@
 
+cdk: $(CDK) ## Install AWS's CDK for the test of docs/other-tools.md, which is skipped without it (needs npm)
+
+$(CDK): requirements/cdk/package.json requirements/cdk/package-lock.json
+	@mkdir -p build/cdk
+	@cp $^ build/cdk
+	@npm ci --silent --ignore-scripts --no-audit --no-fund --prefix build/cdk
+	@touch $@
+
 .venv-python%/installed: requirements/local.txt requirements/pip.txt pyproject.toml
 	@$(call install-once,python$*,.venv-python$*)
 	@touch $@
@@ -195,7 +204,7 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-deps requirements/moto.in -o requirements/moto.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
-	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
+	for each in npm cdk; do npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/$$each || exit 1; done
 
 clean: ## Remove everything that the commands above created
 	rm -rf .venv .venv-moto .venv-sam .venv-scan .venv-audit .venv-site .venv-release .venv-python* build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info

@@ -68,7 +68,7 @@ def test_the_page_says_what_is_run_for_every_change() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/check.yml").read_text())["jobs"].values()
     run = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
     [said] = re.findall(r"^## What CI runs\n(.*?)^## ", PAGE, re.DOTALL | re.MULTILINE)
-    assert run and [each for each in run if f"`{each}`" not in said and each != "make tools"] == []
+    assert run and [each for each in run if f"`{each}`" not in said and not each.startswith("make tools")] == []
 
 
 def test_the_page_can_be_read_in_one_go() -> None:
