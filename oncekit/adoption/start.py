@@ -17,6 +17,14 @@ from oncekit.problem import Problem
 GIT_IGNORE = ".gitignore"
 FIRST = "place-order"
 """The operation of an application that begins here."""
+_OTHERS = {
+    "cdk.json": "CDK",
+    "*.tf": "Terraform",
+    "serverless.*": "the Serverless Framework",
+    "Pulumi.y*ml": "Pulumi",
+    "sst.config.*": "SST",
+}
+"""What lies in a folder that is deployed by another tool than SAM."""
 
 
 def start(root: Path, given: Path | None) -> list[str]:
@@ -76,7 +84,18 @@ def _stack_of(root: Path) -> str:
     return name if name[:1].isalpha() else f"once-{name}".strip("-")
 
 
+def _check_that_sam_deploys(root: Path) -> None:
+    """Raises Problem for an application of another tool, for which no template is to be written."""
+    for pattern, tool in _OTHERS.items():
+        for path in sorted(root.glob(pattern)):
+            raise Problem(
+                f"{root} is deployed by {tool} ({path.name}), and `once init` writes templates of SAM: deploy Once as "
+                "a stack of its own beside it. docs/other-tools.md shows what to type"
+            )
+
+
 def _new_application(root: Path) -> list[str]:
+    _check_that_sam_deploys(root)
     if there := sorted(path.name for path in root.iterdir() if not path.name.startswith(".")):
         raise Problem(
             f"{root} has no template, but {', '.join(there[:3])}{'...' if there[3:] else ''}: give --template, or "

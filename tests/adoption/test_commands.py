@@ -187,6 +187,24 @@ def test_a_folder_with_other_files_and_no_template_is_left_alone(empty: Applicat
 
 
 @pytest.mark.parametrize(
+    ("file", "tool"),
+    [
+        ("cdk.json", "CDK"),
+        ("main.tf", "Terraform"),
+        ("serverless.yml", "the Serverless Framework"),
+        ("serverless.ts", "the Serverless Framework"),
+        ("Pulumi.yaml", "Pulumi"),
+        ("sst.config.ts", "SST"),
+    ],
+)
+def test_init_names_the_page_for_an_application_of_another_tool(empty: Application, file: str, tool: str) -> None:
+    (empty.folder / file).touch()
+    done = empty.once("init")
+    assert done.code == 2 and f"is deployed by {tool} ({file})" in done.err and "docs/other-tools.md" in done.err
+    assert list(state_of(empty)) == [file]
+
+
+@pytest.mark.parametrize(
     ("old", "new", "told"),
     [
         ("Transform: AWS::Serverless-2016-10-31", "", "is not a template of SAM"),
