@@ -154,6 +154,21 @@ def test_a_batch_of_records_waits_for_more_and_takes_what_its_filter_takes(stand
     assert batches(stand) == [["a", "c"], ["d"]]
 
 
+@pytest.mark.aws(
+    "Lambda Developer Guide, How Lambda processes records from stream and queue-based event sources",
+    "Lambda event source mappings process each event at least once, and duplicate processing of records can occur",
+)
+def test_a_batch_that_comes_late_holds_up_what_is_behind_it_and_may_come_twice(stand: Stand) -> None:
+    deploy(stand, "BatchSize: 1")
+    began = stand.clock.now()
+    fates = iter([[30.0, 30.0]])
+    with stand.cloud.lose_events(lambda _: next(fates, [0.0])):
+        put(stand, "a")
+        put(stand, "b")
+        assert batches(stand) == [["a"], ["a"], ["b"]]
+    assert stand.clock.now() == began + 30
+
+
 @pytest.mark.ours
 def test_what_was_written_while_nothing_is_delivered_is_not_delivered_later(stand: Stand) -> None:
     deploy(stand)

@@ -201,7 +201,12 @@ class StreamMappings:
             arrivals = []
         reader.is_at_work = True
         numbers = [each["dynamodb"]["SequenceNumber"] for each in records]
-        self._delivery_queue.aside(lambda: self._go(stream, reader, text, numbers, len(arrivals)))
+
+        def go() -> None:
+            self._delivery_queue.aside(lambda: self._go(stream, reader, text, numbers, len(arrivals)))
+
+        # What is behind it waits, as on AWS: so nothing overtakes the last time that it comes.
+        self._delivery_queue.later(max(arrivals, default=0.0), go)
 
     def _record(self, stream: Stream, at: int) -> dict[str, Any]:
         """As the function gets it."""
