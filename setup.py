@@ -11,6 +11,7 @@ APPLICATION = (
     "samconfig.toml",
     "api",
     "operations",
+    "announcements",
     "examples",
     "statemachine",
     "functions",

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 
 def copy_project(folder: Path, *, changed: tuple[str, ...] = ("examples", "functions")) -> Path:
     """A copy of the template and of what a test changes, and links to the rest."""
-    for name in ("api", "operations", "examples", "functions", "shared", "statemachine"):
+    for name in ("api", "operations", "announcements", "examples", "functions", "shared", "statemachine"):
         if name in changed:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:

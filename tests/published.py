@@ -32,7 +32,7 @@ EMITTED: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
         ("ExecutionsFailed", "ExecutionsAborted", "ExecutionsTimedOut", "ExecutionThrottled"),
     ),
     # https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics.html: by function, and of all functions
-    "AWS/Lambda": ((("FunctionName",), ()), ("Errors", "Throttles")),
+    "AWS/Lambda": ((("FunctionName",), ()), ("Errors", "Throttles", "IteratorAge")),
     # https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html
     "AWS/SQS": ((("QueueName",),), ("ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible")),
     # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html: what a table has is not

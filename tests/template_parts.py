@@ -13,7 +13,7 @@ from oncekit.local.template import Template, parameter_values, parse
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 EXAMPLES = TEMPLATE.parent / "examples" / "template.yaml"
-PARTS = [TEMPLATE.parent / name / "template.yaml" for name in ("api", "operations")] + [EXAMPLES]
+PARTS = [TEMPLATE.parent / name / "template.yaml" for name in ("api", "operations", "announcements")] + [EXAMPLES]
 """The applications inside of the template."""
 
 PSEUDO = {

@@ -22,7 +22,7 @@ NAME = "once"
 OPERATIONS = "operations.yaml"
 """The file in the folder that is the user's: no upgrade touches it."""
 _RECORD = NOTED.removeprefix(f"{NAME}/")
-_COPIED = ("api", "operations", "statemachine", "functions", "shared")
+_COPIED = ("api", "operations", "announcements", "statemachine", "functions", "shared")
 _EXAMPLES = (
     (re.compile(r"  # ---- Examples: .*?\n(?=Outputs:\n)", re.DOTALL), ""),
     (re.compile(r"  \w+:\n    [^\n]+\n    Condition: HasExamples\n[^\n]+\n"), ""),

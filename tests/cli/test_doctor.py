@@ -257,6 +257,15 @@ def test_message_that_waits_for_somebody_is_wrong_also_while_one_looks_at_it(
     assert about == f"wrong: dead-letters, {queue}" and message.startswith("1 ") and next_command in advice
 
 
+def test_ends_that_were_not_announced_are_wrong_and_nothing_is_to_be_moved_back(operator: Watched) -> None:
+    with operator.cloud.deployed_with({"Announcements": "default"}):
+        url = operator.cloud.outputs["AnnouncementDeadLetterQueueUrl"]
+        operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody="{}")
+        [(about, (_, advice))] = found(operator).items()
+    assert about == "wrong: dead-letters, AnnouncementDeadLetterQueue"
+    assert "announce those ends again (docs/announcements.md" in advice and "move" not in advice
+
+
 # ---- what died ----
 
 

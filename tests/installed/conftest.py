@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "template.yaml", "samconfig.toml")
-FOLDERS = ("oncekit", "api", "operations", "examples", "shared", "statemachine", "functions", "events")
+FOLDERS = ("oncekit", "api", "operations", "announcements", "examples", "shared", "statemachine", "functions", "events")
 DEPENDENCIES = "dependencies"
 
 

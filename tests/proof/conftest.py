@@ -51,7 +51,8 @@ def broken(tmp_path: Path) -> Callable[[str, str], Path]:
     """A copy of the project with a text replaced by another in the template, or in each state machine that has it."""
 
     def copy(old: str, new: str) -> Path:
-        for name in ("template.yaml", "api", "operations", "examples", "statemachine", "functions", "shared"):
+        parts = ("api", "operations", "announcements", "examples")
+        for name in ("template.yaml", *parts, "statemachine", "functions", "shared"):
             source = ROOT / name
             if source.is_dir():
                 shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -112,7 +112,7 @@ def test_mutant_of_a_definition_is_what_is_deployed(
     made: list[Mutant], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("mutant")
-    for name in ("api", "operations", "examples", "functions", "shared", TEMPLATE):
+    for name in ("api", "operations", "announcements", "examples", "functions", "shared", TEMPLATE):
         (folder / name).symlink_to(ROOT / name)
     (folder / "statemachine").mkdir()
     for path in (ROOT / "statemachine").glob("*.yaml"):

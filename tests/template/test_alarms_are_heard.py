@@ -39,6 +39,7 @@ GIVEN: tuple[dict[str, str], ...] = (
     {"AlarmEmail": "oncall@example.com"},
     {"Operations": "refund=my-refund:live"},
     {"DirectLaneName": "shop-prod"},
+    {"Announcements": "default"},
     {"HttpCorsOrigin": "*"},
     {"HttpUserPoolArn": "arn:aws:cognito-idp:us-east-1:123456789012:userpool/some"},
 )
@@ -148,6 +149,18 @@ def waits(metric: str, queue: str, *values: tuple[range, int]) -> Happens:
         for minutes, value in values:
             for minute in minutes:
                 day.queue(minute, metric, queue, value)
+
+    return happens
+
+
+def reads_late(*ages: tuple[range, int]) -> Happens:
+    """How old what AnnounceEnd gets of its stream is, in milliseconds."""
+
+    def happens(day: Day) -> None:
+        name = day.of("AnnounceEndFunction")["ref"]
+        for minutes, age in ages:
+            for minute in minutes:
+                day.aws(minute, "AWS/Lambda/IteratorAge", age, FunctionName=name)
 
     return happens
 
@@ -292,6 +305,17 @@ DAYS: Mapping[str, tuple[list[Happens], list[BadDay]]] = {
             waits(AGE, "RequestQueue", *((range(n, n + 4), 3000) for n in range(0, HOURS, 5))),
         ],
         [(waits(AGE, "RequestQueue", (range(60, 80), 601)), range(64, 80))],
+    ),
+    "AnnouncementDeadLetterAlarm": (
+        [waits(VISIBLE, "AnnouncementDeadLetterQueue", (range(0, HOURS, 7), 0))],
+        [(waits(VISIBLE, "AnnouncementDeadLetterQueue", (range(60, 100), 1)), range(60, 104))],
+    ),
+    "AnnouncementAgeAlarm": (
+        [
+            reads_late((range(10, HOURS), 600_000)),
+            reads_late(*((range(n, n + 4), 3_600_000) for n in range(0, HOURS, 5))),
+        ],
+        [(reads_late((range(60, 80), 600_001)), range(64, 80))],
     ),
 }
 OF_A_FUNCTION = "ErrorsAlarm"

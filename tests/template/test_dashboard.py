@@ -55,6 +55,7 @@ def test_what_a_metric_of_an_alarm_is_about_is_shown(source_of_dashboard: str, r
         "Errors",  # of functions, which can be anybody's: the alarms name them
         "Throttles",
         "ReadThrottleEvents",
+        "IteratorAge",  # of what no request waits for
     }
     for name, alarm in resources.items():
         if alarm["Type"] == "AWS::CloudWatch::Alarm":

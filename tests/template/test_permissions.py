@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import EXAMPLES, written_with
+from template_parts import PARTS, written_with
 
 from oncekit.local import LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
@@ -249,6 +249,7 @@ REFUSALS: list[tuple[str, str, str, Context, Context]] = [
             ("EventDeadLetterQueuePolicy", "sqs:ReceiveMessage", "EventDeadLetterQueue.Arn"),
             ("RequestQueuePolicy", "sqs:GetQueueAttributes", "RequestQueue.Arn"),
             ("RequestDeadLetterQueuePolicy", "sqs:DeleteMessage", "RequestDeadLetterQueue.Arn"),
+            ("AnnouncementDeadLetterQueuePolicy", "sqs:SendMessage", "AnnouncementDeadLetterQueue.Arn"),
         )
     ),
     *(
@@ -270,7 +271,7 @@ CONDITIONS = [*((True, *each) for each in ALLOWANCES), *((False, *each) for each
 
 def conditional(holder: str) -> list[Permission]:
     """The permissions of a role or a policy that have a condition, as they are deployed."""
-    for file in (TEMPLATES[0], EXAMPLES):
+    for file in (TEMPLATES[0], *PARTS):
         known, resources = written_with(file, Operations="pay=shop-Pay:live")
         if holder in resources:
             found = [known.resolve(each) for each in documents(resources[holder]["Properties"])]

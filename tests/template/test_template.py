@@ -82,10 +82,10 @@ def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
     for name, function in functions.items():
         properties = function["Properties"]
         folder = Path(properties["CodeUri"]).name
-        operation = properties["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
         assert (ROOT / "functions" / folder / "app.py").is_file(), name
-        if name == "CacheResponseFunction":  # no operation: the state CacheResponse calls it
+        if name in ("CacheResponseFunction", "AnnounceEndFunction"):  # no operation: a state, and a stream, call them
             continue
+        operation = properties["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
         assert properties["FunctionName"]["Fn::Sub"].endswith(f"StackName}}_op-{operation}")
         assert folder == operation.replace("-", "_")
         assert name == "".join(word.capitalize() for word in operation.split("-")) + "Function"

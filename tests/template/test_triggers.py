@@ -33,7 +33,7 @@ def test_an_event_that_requests_an_operation_is_told_by_its_type_and_source(
     assert matches(pattern, {"source": source, "detail-type": kind, "detail": {}}) is starts
 
 
-DENIED = [f"{each}Policy" for each in ("RequestQueue", "RequestDeadLetterQueue")]
+DENIED = [f"{each}Policy" for each in ("RequestQueue", "RequestDeadLetterQueue", "AnnouncementDeadLetterQueue")]
 FROM_A_RULE = {"EventDeadLetterQueue": "RequestRule"}
 
 

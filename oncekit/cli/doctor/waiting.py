@@ -141,11 +141,11 @@ def _dead_letter_queue(patient: Patient, queue: Resource, usual: str) -> Iterato
     # Those included that somebody is looking at.
     if count := sum(int(attributes[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible")):
         look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some"
-        ours = (
-            f"send each again with {patient.once('send EVENT')}"
-            if queue.id == patient.stack.outputs.get("EventDeadLetterQueueUrl")
-            else usual
-        )
+        outputs = patient.stack.outputs
+        ours = {
+            outputs.get("EventDeadLetterQueueUrl"): f"send each again with {patient.once('send EVENT')}",
+            outputs.get("AnnouncementDeadLetterQueueUrl"): "announce those ends again (docs/announcements.md says how)",
+        }.get(queue.id, usual)
         advice = f"{look}; fix that, then {ours.format(arn=attributes['QueueArn'])}"
         message = f"{count} in it: they could not start anything, or failed again and again"
         yield Finding("dead-letters", "wrong", queue.name, message, advice)
