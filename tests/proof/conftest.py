@@ -58,7 +58,8 @@ def broken(tmp_path: Path) -> Callable[[str, str], Path]:
                 shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, tmp_path / name)
-        written = [tmp_path / "template.yaml", *(tmp_path / "statemachine").iterdir()]
+        ends = (tmp_path / "announcements/template.yaml", tmp_path / "functions/announce_end/announcement.py")
+        written = [tmp_path / "template.yaml", *(tmp_path / "statemachine").iterdir(), *ends]
         texts = {each: each.read_text(encoding="utf-8") for each in written}
         changed = {each: text.replace(old, new) for each, text in texts.items() if old in text}
         assert changed, old

@@ -8,6 +8,7 @@ from typing import Any
 
 from oncekit.local.patching import replaced
 from oncekit.proof.simulation import outcomes, plans, schedules
+from oncekit.proof.simulation.announcements import Announcements
 from oncekit.proof.simulation.cells import Cell, Place, cells_at, places_of, strikes_of
 from oncekit.proof.simulation.paths import PATHS
 from oncekit.proof.simulation.paths import Path as Way
@@ -49,6 +50,15 @@ def cells_of_another_library(world: World, old: str, new: str, path: str, fault:
     named |= {name: vars(direct)[name] for name in ("client", "random", "time", "uuid", "_invocations")}
     with replaced(*((direct, name, named[name]) for name in ("once", "invoked"))):
         return cells(world, path, ["point"], [fault], label)
+
+
+def cells_of_other_announcements(world: World, root: Path, path: str, fault: str, label: str) -> list[Cell]:
+    """Some cells of a path, held against the announcements of another project."""
+    before, world.announcements = world.announcements, Announcements(root)
+    try:
+        return cells(world, path, ["call", "boundary"], [fault], label)
+    finally:
+        world.announcements = before
 
 
 def section(world: World, path: str) -> str:

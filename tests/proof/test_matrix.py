@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from in_world import cells, cells_of_another_library, counts, places
+from in_world import cells, cells_of_another_library, cells_of_other_announcements, counts, places
 
 
 @pytest.mark.parametrize(
@@ -182,4 +182,42 @@ BREAKAGES_OF_THE_LIBRARY = {
 def test_cells_go_red_when_the_library_breaks_a_promise(in_world: Callable[..., Any], breakage: str) -> None:
     old, new, (path, fault, label), outcome = BREAKAGES_OF_THE_LIBRARY[breakage]
     found = in_world(cells_of_another_library, old, new, path, fault, label)
+    assert outcome in {each.outcome for each in found}, found
+
+
+# What is replaced by what; then the path, the fault, the place, and what the cell must come to.
+BREAKAGES_OF_ANNOUNCEMENTS = {
+    "an end that is said again is announced again": (
+        '"OldImage": {"status": {"S": ["IN_PROGRESS", "QUARANTINED"]}},',
+        "",
+        ("new, small", "answer lost", "Finalize update_item"),
+        "broken",
+    ),
+    "a failure is not announced": (
+        '{"status": {"S": ["FAILED"]}',
+        '{"status": {"S": ["FAILURE"]}',
+        ("permanent error", "answer lost", "RecordFailure update_item"),
+        "lost",
+    ),
+    "what an operator releases is announced": (
+        '[{"anything-but": ["ReleasedByOperator"]}]',
+        '[{"exists": true}]',
+        ("fast: released, waited for", "operator releases", ""),
+        "broken",
+    ),
+    "two ends of one id have one key": (
+        "#{acquired_at}#{fence}#{status}",
+        "",
+        ("failed, tried again", "answer lost", "Finalize update_item"),
+        "broken",
+    ),
+}
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES_OF_ANNOUNCEMENTS)
+def test_cells_go_red_when_an_end_is_announced_wrongly(
+    in_world: Callable[..., Any], broken: Callable[[str, str], Path], breakage: str
+) -> None:
+    old, new, (path, fault, label), outcome = BREAKAGES_OF_ANNOUNCEMENTS[breakage]
+    found = in_world(cells_of_other_announcements, broken(old, new), path, fault, label)
     assert outcome in {each.outcome for each in found}, found

@@ -165,7 +165,7 @@ class Functions:
             if operation in self.plain:
                 self._handlers[name] = self.plain[operation]
             elif name in self.cloud.functions.functions:
-                self._handlers[name] = _loaded(self.cloud.functions.functions[name].code)
+                self._handlers[name] = loaded(self.cloud.functions.functions[name].code)
             else:
                 from oncekit.local.client_errors import function_not_found
 
@@ -233,7 +233,7 @@ def _text(payload: Any) -> str:
     return payload.decode() if isinstance(payload, bytes) else str(payload)
 
 
-def _loaded(folder: Path) -> Handler:
+def loaded(folder: Path) -> Handler:
     """The handler of a folder. Each has modules of the same names, so they are forgotten afterwards."""
     _forget(folder)
     sys.path.insert(0, str(folder))

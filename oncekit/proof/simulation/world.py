@@ -32,6 +32,7 @@ from oncekit.promises.evidence import evidence_of
 from oncekit.promises.journal import Fault, Journal, all_records
 from oncekit.promises.owners import is_fast, status_of
 from oncekit.proof.simulation import business
+from oncekit.proof.simulation.announcements import Announcements
 from oncekit.proof.simulation.direct import Direct
 from oncekit.proof.simulation.functions import Functions, Point
 from oncekit.proof.simulation.scheduler import Scheduler
@@ -115,6 +116,7 @@ class World:
         """What else goes wrong at calls, behind the injector."""
         self.trace: list[str] = []
         self.sweeps = True
+        self.announcements = Announcements(ROOT)
         self._template, self._parameters = template, {**PARAMETERS, **(parameters or {})}
         self._stack = ExitStack()
 
@@ -210,7 +212,8 @@ class World:
         return list(checker.end_faults(evidence_of(self.journal)))
 
     def faults(self) -> list[Fault]:
-        return [*checker.faults(self.journal), *self.business.faults(), *self.direct.faults()]
+        announced = self.announcements.faults(self.journal.writes)
+        return [*checker.faults(self.journal), *self.business.faults(), *self.direct.faults(), *announced]
 
     # ---- where faults come in ----
 
