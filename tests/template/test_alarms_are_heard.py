@@ -153,14 +153,13 @@ def waits(metric: str, queue: str, *values: tuple[range, int]) -> Happens:
     return happens
 
 
-def reads_late(*ages: tuple[range, int]) -> Happens:
+def reads_late(minutes: range, age: int) -> Happens:
     """How old what AnnounceEnd gets of its stream is, in milliseconds."""
 
     def happens(day: Day) -> None:
         name = day.of("AnnounceEndFunction")["ref"]
-        for minutes, age in ages:
-            for minute in minutes:
-                day.aws(minute, "AWS/Lambda/IteratorAge", age, FunctionName=name)
+        for minute in minutes:
+            day.aws(minute, "AWS/Lambda/IteratorAge", age, FunctionName=name)
 
     return happens
 
@@ -311,11 +310,8 @@ DAYS: Mapping[str, tuple[list[Happens], list[BadDay]]] = {
         [(waits(VISIBLE, "AnnouncementDeadLetterQueue", (range(60, 100), 1)), range(60, 104))],
     ),
     "AnnouncementAgeAlarm": (
-        [
-            reads_late((range(10, HOURS), 600_000)),
-            reads_late(*((range(n, n + 4), 3_600_000) for n in range(0, HOURS, 5))),
-        ],
-        [(reads_late((range(60, 80), 600_001)), range(64, 80))],
+        [reads_late(range(10, HOURS), 600_000)],
+        [(reads_late(range(60, 80, 4), 600_001), range(60, 81))],
     ),
 }
 OF_A_FUNCTION = "ErrorsAlarm"
