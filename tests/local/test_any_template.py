@@ -307,8 +307,8 @@ def test_an_executable_in_an_archive_needs_no_build_and_is_run(stand: Stand) -> 
 
 RULED = """Transform: AWS::Serverless-2016-10-31
 Parameters:
-  Stage: {{ Default: prod }}
-  Size: {{ Default: huge }}
+  Stage: {{ Type: String, Default: prod }}
+  Size: {{ Type: String, Default: huge }}
   Sizes: {{ Type: CommaDelimitedList, Default: "s,xl" }}
 Rules:
   Sizes:

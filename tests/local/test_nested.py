@@ -99,7 +99,7 @@ def test_a_function_gets_what_the_library_needs_by_a_policy_beside_its_role(clou
         ),
         (
             "Transform: AWS::LanguageExtensions\nResources: { 'Fn::ForEach::T': [N, [a], { '${N}': {} }] }",
-            "inner.yaml: Resources: Fn::ForEach::T: a loop of AWS::LanguageExtensions is run on AWS only",
+            "inner.yaml:2: Resources: Fn::ForEach::T: a loop of AWS::LanguageExtensions is run on AWS only",
         ),
     ],
 )

@@ -50,7 +50,8 @@ OUTCOMES = ("init", "new", "run", TRACEBACK, SLOW, NO_CODE, OTHER, BUILD, PACKAG
 MAY_START = ("init", "new", "run", TRACEBACK, SLOW, STARTED)
 """Of these it is a matter of Once whether they start."""
 RUN_HERE = ("python", "nodejs", "provided")
-IN_NAME_ONLY, MISSING = "is not run here: ", "its CodeUri is not a folder: "
+WHY = IN_NAME_ONLY, NOT_LOADED = "is not run here: ", "cannot be loaded, so it is not started"
+MISSING = "its CodeUri is not a folder: "
 _LACKING = re.compile(r"No module named '([\w.]+)'|Cannot find (?:module|package) '([^'./][^']*)'")
 _BUILD = re.compile(r"run `sam build`(?: first| again)")
 
@@ -191,17 +192,17 @@ class Trial:
 
     def _of_run(self, done: Done) -> Found:
         told = json.loads(done.out) if done.out.startswith("{") and not done.has_traceback else None
-        if told is None:
-            is_said = IN_NAME_ONLY in done.last and not done.has_traceback
-            stopped = self._found(self._why_not(done.last), done.last) if is_said else self._stopped("run", done)
-            return stopped or self._found("run", done.last)
-        if told["sideEffects"]["businessLogicStarts"]:
-            return self._found(STARTED, _why(told))
-        lacking = {name.split(".")[0] for names in _LACKING.findall(done.err) for name in names if name}
-        if lacking and not any(self._has(name) for name in lacking):
-            is_its_own = lacking == {re.split(r"[./]", self.function.handler)[0]}
-            return self._found(NO_CODE if is_its_own else PACKAGES, ", ".join(sorted(lacking)))
-        return self._found("run", _why(told))
+        if told is not None:
+            return self._found(STARTED if told["sideEffects"]["businessLogicStarts"] else "run", _why(told))
+        if done.has_traceback or not (said := next((each for each in WHY if each in done.last), None)):
+            return self._stopped("run", done) or self._found("run", done.last)
+        return self._found(self._why_not(done.last) if said == IN_NAME_ONLY else self._not_loaded(done.last), done.last)
+
+    def _not_loaded(self, told: str) -> str:
+        lacking = {name.split(".")[0] for names in _LACKING.findall(told) for name in names if name}
+        if not lacking or any(self._has(name) for name in lacking):
+            return "run"
+        return NO_CODE if lacking == {re.split(r"[./]", self.function.handler)[0]} else PACKAGES
 
     def _why_not(self, told: str) -> str:
         if _BUILD.search(told):

@@ -47,14 +47,13 @@ def test_each_template_has_a_line_and_each_language_a_share(
     assert scan.main(given) == 0
     printed = capsys.readouterr().out
     lines = [" ".join(each.split()) for each in printed.splitlines()]
-    assert lines[:5] == [
-        "no code python bare/app.yaml app",
+    assert [lines[1], lines[4]] == [
         "started python fails/app.yaml ValueError: 1",
-        lines[2],
-        "needs packages python lacks/app.yaml left_pad",
         "init unknown no/app.yaml once: app.yaml has no Resources",
     ]
-    assert lines[2].startswith("another language java jvm/app.yaml ") and "app.yaml:3: operation work" in lines[2]
+    stopped = ("no code python bare/app.yaml ", "another language java jvm/", "needs packages python lacks/app.yaml ")
+    for line, begins in zip((lines[0], lines[2], lines[3]), stopped, strict=True):
+        assert line.startswith(begins) and "app.yaml:3: operation work" in line
     assert {"templates 5 3 1 1", "past init 80.0 % 100.0 % 100.0 % 0.0 %", "started 1 1 0 0"} <= {*lines}
     assert {path: path.read_bytes() for path in folder.rglob("*.*")} == before
     assert scan.main([*given, "--only", "fails"]) == 0
