@@ -146,7 +146,7 @@ reference: setup ## Generate the pages of parameters, alarms and states again, f
 	@$(BIN)/python tests/docs/write_reference.py --to docs
 
 pictures: development ## Draw the pictures in docs/ again; those of the console only where a browser is (make browser)
-	@PYTHONPATH=tests:tests/statemachine $(BIN)/python tests/console/pictures.py --to docs
+	@PYTHONPATH=tests:tests/docs:tests/statemachine $(BIN)/python tests/console/pictures.py --to docs
 
 bench: development ## Count what each path costs, and tell how many requests a second each lane can handle
 	@$(BIN)/python -m oncekit.bench

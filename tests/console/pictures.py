@@ -1,4 +1,4 @@
-"""Draws the state machines, and takes the pictures of docs/console.md where a browser is: `make pictures`."""
+"""Draws all pictures of docs/, and takes those of docs/console.md where a browser is: `make pictures`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 
 from browsers import BROWSERS, installed_browser
+from path_pictures import LEASE_AND_SWEEP_S, path_pictures
 from scenario import charge
+from story_pictures import pictures
 
 from oncekit.cli.here.chosen_faults import fault_of
 from oncekit.cli.here.console import LocalActions
@@ -19,7 +21,6 @@ from oncekit.local.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
 WIDTH, HEIGHT = 1280, 800
-LEASE_AND_SWEEP_S = 160
 
 
 def five_stories(cloud: LocalCloud) -> None:
@@ -68,6 +69,9 @@ def main() -> None:
     definitions = rendered_definitions(ROOT / "template.yaml")
     for file, machine in (("state-machine.svg", "operation"), ("fast-lane.svg", "fast")):
         (folder / file).write_text(drawing(definitions[machine], f"State machine {machine}"))
+    with LocalCloud(ROOT / "template.yaml", clock=VirtualClock()) as cloud:
+        for file, text in (*pictures().items(), *path_pictures(cloud)):
+            (folder / file).write_text(text, encoding="utf-8")
     if (browser := installed_browser()) is None:
         print(f"no browser is here ({', '.join(BROWSERS)}): none of the console; `make browser` installs one")
         return

@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from path_pictures import path_pictures
 from scenario import charge
 
 from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
@@ -138,3 +139,9 @@ def test_names_and_comments_are_text_in_the_picture_and_never_markup() -> None:
     assert not [each.tag for each in root.iter() if "script" in each.tag]
     assert not [name for each in root.iter() for name in each.attrib if name.startswith("on")]
     assert "\x1b" not in svg and "\u202e" not in svg and r"\x1b]52;c;\x07\u202e\ud800\n" in svg
+
+
+def test_the_paths_in_docs_are_those_that_runs_take(cloud: LocalCloud) -> None:
+    """`make pictures` draws them."""
+    for name, text in path_pictures(cloud):
+        assert (TEMPLATE.parent / "docs" / name).read_text("utf-8") == text, name

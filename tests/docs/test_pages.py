@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from once.single_writes import CREATOR, PROCESSED
+from story_pictures import pictures
 from template_parts import all_resources
 from typer.main import get_command
 from write_reference import pages as written
@@ -28,9 +29,6 @@ PAGES = [
     *sorted((ROOT / "functions").glob("*/README.md")),
 ]
 SITE = ROOT / "mkdocs.yml"
-EXPLAINED = re.compile(r"\b(fenc(?:e|es|ed)|leases?|sweeps?|redriven?|redrives|quarantin\w+|owners?)\b")
-OF_A_REPOSITORY = {"docs/deploying.md"}
-"""The owner there is GitHub's."""
 KINDS = ["Learn", "Do", "Look up", "Understand"]
 
 
@@ -45,7 +43,8 @@ def prose(page: Path) -> str:
 
 def links(page: Path) -> list[str]:
     """Where its links and pictures lead, but for addresses of the web."""
-    found = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "``", prose(page)))
+    text = re.sub(r"`[^`\n]*`", "``", prose(page))
+    found = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r' src(?:set)?="([^"]+)"', text)
     return [each for each in found if not re.match(r"https?://", each)]
 
 
@@ -73,16 +72,6 @@ def test_pages_install_the_wheel_of_this_version() -> None:
     wheel = f"build/wheel/oncekit-{version('oncekit')}-py3-none-any.whl"
     assert f"$ make wheel && pip install '{wheel}[local]'" in README.read_text()
     assert f"$ make wheel\n{wheel}\n$ pip install '{wheel}[local]'\n" in (ROOT / "docs" / "testing.md").read_text()
-
-
-@pytest.mark.parametrize("page", [README, *DOCS], ids=name_of)
-def test_a_page_links_the_glossary_before_it_uses_its_words(page: Path) -> None:
-    text = prose(page)
-    used = EXPLAINED.search(text)
-    if used is None or page.stem == "glossary" or name_of(page) in OF_A_REPOSITORY:
-        return
-    link = re.search(r"\[[^\[\]]*\]\([\w/]*glossary\.md", text)
-    assert link and link.start() < used.start(), used[0]
 
 
 def navigation() -> dict[str, list[str]]:
@@ -236,6 +225,26 @@ def test_the_page_on_the_repository_has_every_room_of_the_kit() -> None:
 def test_the_pages_of_parameters_alarms_and_states_are_what_the_template_says() -> None:
     for name, text in written(ROOT / "template.yaml").items():
         assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, f"docs/{name}: run `make reference`"
+
+
+def test_the_pictures_that_tell_a_story_are_as_they_are_drawn() -> None:
+    """`make pictures` draws them."""
+    for name, text in pictures().items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, name
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs").glob("*.svg")), ids=name_of)
+def test_a_drawn_picture_has_a_dark_form_and_a_name(picture: Path) -> None:
+    text = picture.read_text(encoding="utf-8")
+    assert "prefers-color-scheme: dark" in text or picture.name == "logo.svg", "the logo is the same on both"
+    assert "<title" in text or "aria-label=" in text or picture.name == "logo.svg", "the logo stands beside the name"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_picture_says_in_words_what_it_shows(page: Path) -> None:
+    text = prose(page)
+    shown = re.findall(r"!\[([^\]]*)\]\(", text) + re.findall(r'<img (?:[^>]*? alt="([^"]*)")?', text)
+    assert all(len(words.split()) > 3 for words in shown)
 
 
 def test_no_parameter_alarm_or_state_is_left_out() -> None:

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 FUNCTIONS = (ROOT / "docs/functions.md").read_text()
 TUTORIAL = (ROOT / "docs/first-operation.md").read_text()
+SITE = (ROOT / "docs/index.md").read_text()
 ONCE = [sys.executable, "-c", "from oncekit.cli.main import main; main()"]
 
 
@@ -112,10 +113,10 @@ def test_each_chapter_of_the_demo_shows_a_path_and_each_charge_without_once(demo
     assert (crash.count("✗ ABORTED"), crash.count("TakeNextFence")) == (1, 1)
 
 
-def test_demo_prints_what_the_readme_and_the_tutorial_show(demo: str) -> None:
-    for page in (README, TUTORIAL):
+def test_demo_prints_what_the_pages_show(demo: str) -> None:
+    for page in (README, TUTORIAL, SITE):
         [shown] = re.findall(
-            r"^(?:\$ make demo\n)?(A charge, .*?\n\d+ of \d+ checks held)", page, re.DOTALL | re.MULTILINE
+            r"^\$ make demo\n\n?(?:\.\.\.\n)?(.*?\n\d+ of \d+ checks held)", page, re.DOTALL | re.MULTILINE
         )
         place = 0
         for part in shown.split("\n...\n"):

@@ -1,0 +1,188 @@
+"""Draws the pictures of docs/ that tell a story: `make pictures`.
+
+crash.svg, crash-narrow.svg    a charge, its crash and its take-over in five frames, side by side or one below another
+doors.svg                      the three lanes: who takes the lock
+logo.svg                       that of the page of `once up`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+LOGO = Path(__file__).parents[2] / "oncekit" / "console" / "pages" / "icon.svg"
+STYLE = """
+text { font: 13px ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: #17202e; }
+.head { font-weight: 650; }
+.small { font-size: 12px; fill: #586375; }
+.paper { fill: #ffffff; stroke: #e3e7ed; }
+.box { fill: #f7f8fa; stroke: #c3ccd9; }
+.number circle { fill: #2457d6; }
+.number text { fill: #ffffff; font-weight: 650; text-anchor: middle; }
+.line { fill: none; stroke: #586375; stroke-width: 1.6; }
+.tip { fill: #586375; }
+.changed .box { fill: #e8eefc; stroke: #2457d6; stroke-width: 2; }
+.good .box { fill: #e4f5ea; stroke: #13703a; stroke-width: 2; }
+.bad .box { fill: #fdeaea; stroke: #b01e1e; stroke-width: 2; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6ebf4; }
+  .small { fill: #9dabc1; }
+  .paper { fill: #0d1320; stroke: #253148; }
+  .box { fill: #131b2b; stroke: #3a4a68; }
+  .number circle { fill: #86aaff; }
+  .number text { fill: #0d1320; }
+  .line { stroke: #9dabc1; }
+  .tip { fill: #9dabc1; }
+  .changed .box { fill: #1b2a4d; stroke: #86aaff; }
+  .good .box { fill: #12301f; stroke: #62d58d; }
+  .bad .box { fill: #3d1a1d; stroke: #ff8d8d; }
+}
+"""
+"""The colours of the page of `once up`, written out: not every program that shows SVG knows variables."""
+WIDE, NARROW = (148, 46), (114, 46)
+GAP, HEAD, EDGE, BETWEEN = 30, 44, 12, 16
+
+
+@dataclass(frozen=True)
+class Box:
+    """Something in a frame; `kind` says how the frame changed it."""
+
+    title: str
+    below: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A moment of three. `to` is what the run calls in it: -1 the lock, 1 the provider."""
+
+    title: str
+    lock: Box
+    run: Box
+    provider: Box
+    to: int = 0
+
+
+NO_CHARGE, CHARGE = Box("Provider", "no charge yet"), Box("Provider", "1 charge: ch_43")
+LOCKED = Box("Lock", "run A, fence 1")
+FRAMES = (
+    Frame("A request: lock", Box("Lock", "run A, fence 1", "changed"), Box("Run A", "starts"), NO_CHARGE, -1),
+    Frame("Charge", LOCKED, Box("Run A", "sends its key"), Box("Provider", "1 charge: ch_43", "changed"), 1),
+    Frame("Crash", LOCKED, Box("Run A", "is gone", "bad"), CHARGE),
+    Frame("Sweep: take over", Box("Lock", "run B, fence 2", "changed"), Box("Run B", "starts"), CHARGE, -1),
+    Frame("One charge", Box("Answer", "ch_43, for all", "good"), Box("Run B", "sends that key"), CHARGE, 1),
+)
+CRASH = (
+    "Run A takes the lock, charges the card and crashes. A sweep starts run B: it takes over and sends the same key."
+)
+DOORS = (
+    "Three doors to one lock: the full lane, the fast lane and the direct lane; the full lane finishes what any leaves"
+)
+LANES = (
+    (Box("Queue, bus, start", "or your own program"), Box("Full lane", "Standard state machine")),
+    (Box("The same, or HTTP", "many requests"), Box("Fast lane", "Express state machine")),
+    (Box("Any trigger", "of Lambda, as it is"), Box("Direct lane", "your own function")),
+)
+
+
+def pictures() -> dict[str, str]:
+    """Each file's text."""
+    return {
+        "crash.svg": _side_by_side(),
+        "crash-narrow.svg": _one_below_another(),
+        "doors.svg": _doors(),
+        "logo.svg": LOGO.read_text("utf-8"),
+    }
+
+
+def _side_by_side() -> str:
+    width, height = WIDE
+    parts = []
+    for n, frame in enumerate(FRAMES):
+        x = EDGE + n * (width + 24)
+        parts.append(_number(n, x, 16, frame.title))
+        for row, box in enumerate((frame.lock, frame.run, frame.provider)):
+            parts.append(_box(box, x, HEAD + row * (height + GAP), WIDE))
+        if frame.to:
+            top = HEAD + height + GAP
+            start, end = (top, top - GAP) if frame.to < 0 else (top + height, top + height + GAP)
+            parts.append(_arrow(x + width / 2, start, x + width / 2, end))
+    return _svg(CRASH, 2 * EDGE + 5 * width + 4 * 24, HEAD + 3 * height + 2 * GAP + EDGE, parts)
+
+
+def _one_below_another() -> str:
+    width, height = NARROW
+    parts = []
+    for n, frame in enumerate(FRAMES):
+        y = 10 + n * (height + 40)
+        parts.append(_number(n, EDGE, y + 2, frame.title))
+        for column, box in enumerate((frame.lock, frame.run, frame.provider)):
+            parts.append(_box(box, EDGE + column * (width + BETWEEN), y + 28, NARROW))
+        if frame.to:
+            left, middle = EDGE + width + BETWEEN, y + 28 + height / 2
+            start, end = (left, left - BETWEEN) if frame.to < 0 else (left + width, left + width + BETWEEN)
+            parts.append(_arrow(start, middle, end, middle))
+    return _svg(CRASH, 2 * EDGE + 3 * width + 2 * BETWEEN, 10 + 5 * (height + 40) - 4, parts)
+
+
+def _doors() -> str:
+    size, apart = (168, 46), 60
+    second, third, top = EDGE + size[0] + 32, EDGE + 2 * size[0] + 74, 36
+    heads = ((EDGE, "comes in by"), (second, "takes the lock, runs"), (third, "keeps lock and answer"))
+    parts = [_text(x, 22, words, "small") for x, words in heads]
+    for row, (sender, lane) in enumerate(LANES):
+        y = top + row * apart
+        middle = y + size[1] / 2
+        parts += [_box(sender, EDGE, y, size), _box(lane, second, y, size, "changed")]
+        parts.append(_arrow(EDGE + size[0], middle, second, middle))
+        parts.append(_arrow(second + size[0], middle, third, top + apart + size[1] / 2 + (row - 1) * 16))
+    parts.append(_box(Box("One record", "of each key"), third, top + apart - 10, (132, 66), "good"))
+    parts.append(
+        _text(third, 184, "A sweep and the full", "small") + _text(third, 200, "lane finish the rest.", "small")
+    )
+    return _svg(DOORS, third + 132 + 2 * EDGE, 218, parts)
+
+
+def _number(n: int, x: float, y: float, title: str) -> str:
+    circle = f'<circle cx="{x + 10:.0f}" cy="{y + 8:.0f}" r="10"/>' + _text(x + 10, y + 12.5, str(n + 1))
+    return f'<g class="number">{circle}</g>' + _text(x + 27, y + 12.5, title, "head")
+
+
+def _box(box: Box, x: float, y: float, size: tuple[int, int], kind: str = "") -> str:
+    width, height = size
+    drawn = f'<rect class="box" x="{x:.0f}" y="{y:.0f}" width="{width}" height="{height}" rx="8"/>'
+    middle = y + height / 2
+    words = _text(x + 9, middle - 4, box.title, "head") + _text(x + 9, middle + 14, box.below, "small")
+    return f'<g class="{box.kind or kind}">{drawn}{words}</g>'
+
+
+def _text(x: float, y: float, words: str, kind: str = "") -> str:
+    return f'<text class="{kind}" x="{x:.0f}" y="{y:.0f}">{escape(words)}</text>'
+
+
+def _arrow(x: float, y: float, to_x: float, to_y: float) -> str:
+    """With its tip at the second point; the line ends in the middle of the tip."""
+    far = ((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5
+    ahead, aside = ((to_x - x) / far, (to_y - y) / far), (-(to_y - y) / far, (to_x - x) / far)
+    corners = [
+        (to_x, to_y),
+        *((to_x - 9 * ahead[0] + s * aside[0], to_y - 9 * ahead[1] + s * aside[1]) for s in (-5, 5)),
+    ]
+    tip = " ".join(f"{a:.1f},{b:.1f}" for a, b in corners)
+    end = (to_x - 6 * ahead[0], to_y - 6 * ahead[1])
+    line = f'<path class="line" d="M{x:.1f} {y:.1f}L{end[0]:.1f} {end[1]:.1f}"/>'
+    return f'{line}<polygon class="tip" points="{tip}"/>'
+
+
+def _svg(title: str, width: int, height: int, parts: Sequence[str]) -> str:
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-labelledby="t">',
+        f'<title id="t">{escape(title)}</title><style>{STYLE}</style>',
+        f'<rect class="paper" x=".5" y=".5" width="{width - 1}" height="{height - 1}" rx="10"/>',
+        *parts,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
