@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from glossary_links import unlinked
 from once.single_writes import CREATOR, PROCESSED
 from story_pictures import pictures
 from template_parts import all_resources
@@ -29,6 +30,8 @@ PAGES = [
     *sorted((ROOT / "functions").glob("*/README.md")),
 ]
 SITE = ROOT / "mkdocs.yml"
+OF_A_REPOSITORY = {"docs/deploying.md"}
+"""The owner there is GitHub's."""
 KINDS = ["Learn", "Do", "Look up", "Understand"]
 
 
@@ -72,6 +75,13 @@ def test_pages_install_the_wheel_of_this_version() -> None:
     wheel = f"build/wheel/oncekit-{version('oncekit')}-py3-none-any.whl"
     assert f"$ make wheel && pip install '{wheel}[local]'" in README.read_text()
     assert f"$ make wheel\n{wheel}\n$ pip install '{wheel}[local]'\n" in (ROOT / "docs" / "testing.md").read_text()
+
+
+@pytest.mark.parametrize("page", [README, *DOCS], ids=name_of)
+def test_a_word_of_the_glossary_is_a_link_where_a_page_first_uses_it(page: Path) -> None:
+    if page.stem != "glossary" and name_of(page) not in OF_A_REPOSITORY:
+        text = page.read_text(encoding="utf-8")
+        assert not [f"line {text[:start].count(chr(10)) + 1}: {word}" for word, start, _ in unlinked(text)]
 
 
 def navigation() -> dict[str, list[str]]:

@@ -12,25 +12,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from glossary_links import linked
+
 from oncekit.console.drawing.graph import HEADING
 from oncekit.local.definition import read_yaml
 from oncekit.local.template import parse
 
 ALARMS = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
-WORDS = "The [glossary](glossary.md) explains the words: owner, fence, lease, sweep, quarantine."
-PARAMETERS = f"""# Parameters and outputs
+PARAMETERS = """# Parameters and outputs
 
-What you can set for a stack, and what it returns. This page is generated from `template.yaml`. {WORDS}
+What you can set for a stack, and what it returns. This page is generated from `template.yaml`.
 """
-ALARMS_HEAD = f"""# Alarms
+ALARMS_HEAD = """# Alarms
 
 Every alarm goes to the topic of `AlarmEmail`. [When something is stuck](runbook.md) says what to do when one goes off.
-This page is generated from the templates. {WORDS}
+This page is generated from the templates.
 """
-STATES = f"""# States
+STATES = """# States
 
 What each state does, and why it is there. [How it decides](how-it-decides.md) shows how they work together.
-This page is generated from the definitions. {WORDS}
+This page is generated from the definitions.
 """
 
 
@@ -106,11 +107,12 @@ def pages(template: Path) -> dict[str, str]:
     folder = template.parent / "statemachine"
     names = ("operation", "fast", "recovery")
     definitions = {name: read_yaml((folder / f"{name}.asl.yaml").read_text(encoding="utf-8")) for name in names}
-    return {
+    written = {
         "parameters.md": parameters_page(parsed),
         "alarms.md": alarms_page(dict(resources)),
         "states.md": states_page(definitions),
     }
+    return {name: linked(text) for name, text in written.items()}
 
 
 def main() -> None:
