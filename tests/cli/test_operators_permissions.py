@@ -26,8 +26,11 @@ Needs = set[str]
 def on_the_page() -> dict[str, Needs]:
     """By command."""
     chapter = PAGE.read_text().partition("## What an operator needs")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (?:`once ([a-z-]+)`|(all of them)) \| (.+) \|$", chapter, re.MULTILINE)
-    return {command or everyone: set(re.findall(r"`([a-z0-9-]+:\w+)`", text)) for command, everyone, text in rows}
+    rows = re.findall(r"^\| (?:`once ([a-z-]+)`[^|]*|(all of them)) \| (.+) \|$", chapter, re.MULTILINE)
+    found: dict[str, Needs] = {}
+    for command, everyone, text in rows:
+        found.setdefault(command or everyone, set()).update(re.findall(r"`([a-z0-9-]+:\w+)`", text))
+    return found
 
 
 class Watched(Operator):

@@ -15,6 +15,7 @@ from once.single_writes import CREATOR, PROCESSED
 from story_pictures import pictures
 from template_parts import all_resources
 from typer.main import get_command
+from walls import walls
 from write_reference import pages as written
 
 from oncekit.cli.main import COMMANDS, app
@@ -82,6 +83,13 @@ def test_a_word_of_the_glossary_is_a_link_where_a_page_first_uses_it(page: Path)
     if page.stem != "glossary" and name_of(page) not in OF_A_REPOSITORY:
         text = page.read_text(encoding="utf-8")
         assert not [f"line {text[:start].count(chr(10)) + 1}: {word}" for word, start, _ in unlinked(text)]
+
+
+@pytest.mark.parametrize("page", [README, *DOCS], ids=name_of)
+def test_no_cell_or_sentence_of_a_page_is_a_wall(page: Path) -> None:
+    """Cells of at most 200 letters, sentences of at most 40 words."""
+    found = [f"{name_of(page)}:{line}: {what}" for line, what in walls(page.read_text(encoding="utf-8"))]
+    assert not found, "\n".join(found)
 
 
 def navigation() -> dict[str, list[str]]:
@@ -155,11 +163,12 @@ def test_commands_and_their_options_are_there(page: Path, options: Mapping[str, 
         assert set(re.findall(r"(?<=\s)-{1,2}[a-z][a-z-]*", rest)) <= options[name], f"once {name}{rest}"
 
 
-def test_every_option_is_in_the_row_of_its_command_or_shared(options: Mapping[str, set[str]]) -> None:
+def test_every_option_is_in_the_row_or_the_section_of_its_command_or_shared(options: Mapping[str, set[str]]) -> None:
     rows, _, shared = (ROOT / "docs/commands.md").read_text().partition("## What they share")
     for name, known in options.items():
         [row] = re.findall(rf"^\| `once {name}\b.*$", rows, re.MULTILINE)
-        assert not {each for each in known if each.startswith("--") and each not in row + shared}, name
+        section = "".join(re.findall(rf"^### once {name}\n(.*?)^##", f"{rows}##", re.DOTALL | re.MULTILINE))
+        assert not {each for each in known if each.startswith("--") and each not in row + section + shared}, name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -8,6 +8,7 @@ states.md        the states of its state machines
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,25 @@ This page is generated from the definitions.
 """
 
 
+CELL = 200
+"""Letters of a description at which it goes on below the table."""
+
+
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Markdown. Cells are texts of a template, whose `|` would end a cell."""
-    lines = [head, tuple("---" for _ in head), *(tuple(_cell(each) for each in row) for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    """Markdown. Cells are texts of a template, whose `|` would end a cell; what is too long for one stands below."""
+    given = [tuple(map(_cell, row)) for row in rows]
+    cut = [tuple(_cut(each) for each in row) for row in given]
+    lines = [head, tuple("---" for _ in head), *(tuple(first for first, _ in row) for row in cut)]
+    below = [f"- **{row[0][0]}**: {rest}" for row in cut for _, rest in row if rest]
+    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), *(["", *below] if below else [])])
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """The sentences that a cell has room for, and the others. The first one stands in it however long it is."""
+    first, *others = re.split(r"(?<=\.)(?<!e\.g\.) ", text)
+    while others and len(first) + len(others[0]) < CELL:
+        first = f"{first} {others.pop(0)}"
+    return first, " ".join(others)
 
 
 def _cell(text: str) -> str:
