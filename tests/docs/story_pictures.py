@@ -42,7 +42,7 @@ text { font: 13px ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, s
 """
 """The colours of the page of `once up`, written out: not every program that shows SVG knows variables."""
 WIDE, NARROW = (148, 46), (114, 46)
-GAP, HEAD, EDGE, BETWEEN = 30, 44, 12, 16
+GAP, HEAD, EDGE, BETWEEN = 20, 44, 12, 16
 
 
 @dataclass(frozen=True)
