@@ -51,8 +51,8 @@ class KeptFiles:
 def makers(package: str) -> str:
     """Who makes a file, for its key: this Python, the package, and the modules that change what that does."""
     folder = Path(__file__).parent
-    modules = sorted((*folder.glob("*.py"), *folder.glob("engine/*.py")))
-    return repr((sys.version, version(package), [(each.name, each.stat().st_mtime_ns) for each in modules]))
+    modules = [(str(each.relative_to(folder)), each.stat().st_mtime_ns) for each in sorted(folder.rglob("*.py"))]
+    return repr((sys.version, version(package), modules))
 
 
 def beside(template: Path) -> Path:
