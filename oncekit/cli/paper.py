@@ -16,8 +16,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from oncekit.cli.terminal import Entry, short, through
-from oncekit.console.visible import visible
+from oncekit.cli.terminal import Entry, through
+from oncekit.console.visible import short, visible
 
 LEAST = 20
 """Columns that a text or a value has, however narrow the terminal is."""

@@ -30,17 +30,6 @@ def _seen_by_line(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
 
 
-def text_of(value: object) -> str:
-    """The text of a value, or the JSON of one that is none."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def short(value: object, longest: int = 160) -> str:
-    """The same; a longer one ends in how long it is."""
-    text = text_of(value)
-    return text if len(text) <= longest else f"{text[: longest - 1]}… ({len(text):,} characters)"
-
-
 @dataclass(frozen=True)
 class Entry:
     """A text after its head, in an answer for people; `Paper.entry` says how a terminal shows it.

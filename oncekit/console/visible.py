@@ -1,7 +1,8 @@
-"""What others wrote, as characters that can be seen."""
+"""What others wrote, as people are shown it: in characters that can be seen, and no more than can be read."""
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 
@@ -15,3 +16,14 @@ def _seen(character: str) -> str:
     if character.isprintable() or unicodedata.category(character) == "Zs":  # spaces of other scripts can be seen
         return character
     return character.encode("unicode_escape").decode("ascii")
+
+
+def text_of(value: object) -> str:
+    """The text of a value, or the JSON of one that is none."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def short(value: object, longest: int = 160) -> str:
+    """The same; a longer one ends in how long it is."""
+    text = text_of(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}… ({len(text):,} characters)"

@@ -14,8 +14,8 @@ from typing import Any
 from oncekit.cli.deployed.aws_errors import is_denied
 from oncekit.cli.deployed.records import Record, hash_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.terminal import short
 from oncekit.console.requests import id_in
+from oncekit.console.visible import short
 from oncekit.problem import Problem
 
 KEPT_DAYS = 180

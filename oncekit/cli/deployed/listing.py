@@ -11,7 +11,7 @@ from typing import Any
 
 from oncekit.cli.deployed.records import Record, is_pending, ours
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.terminal import short
+from oncekit.console.visible import short
 
 INDEX = "open-operations"
 LONGEST_ID = 400

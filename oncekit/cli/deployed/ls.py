@@ -15,7 +15,8 @@ from oncekit.cli.deployed.records import OPEN
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Json, Profile, Refusal, Region, StackName
 from oncekit.cli.outcomes import COLOURS, mark_of
-from oncekit.cli.terminal import Entry, short
+from oncekit.cli.terminal import Entry
+from oncekit.console.visible import short
 from oncekit.problem import Problem
 
 HEAD = ("", "status", "lane", "attempts", "age", "pending", "overdue", "error", "id")

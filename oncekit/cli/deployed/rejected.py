@@ -14,8 +14,9 @@ from oncekit.cli.deployed.on_stack import answered
 from oncekit.cli.deployed.records import find, has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import COLOURS
-from oncekit.cli.terminal import Entry, short
+from oncekit.cli.terminal import Entry
 from oncekit.console.requests import id_of, scope_of
+from oncekit.console.visible import short
 from oncekit.operation_functions import OperationFunctions
 from oncekit.problem import Problem
 

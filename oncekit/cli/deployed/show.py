@@ -21,7 +21,8 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Attempts
-from oncekit.cli.terminal import Entry, short, text_of
+from oncekit.cli.terminal import Entry
+from oncekit.console.visible import short, text_of
 from oncekit.console.words import iso
 from oncekit.local.lanes import DIRECT, FAST, FULL, Invoked
 from oncekit.problem import Problem

@@ -10,8 +10,8 @@ from typing import Any
 from oncekit.cli.here.report import mark, message_of, outcome, why_in_progress
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import Paper
-from oncekit.cli.terminal import short
 from oncekit.console.requests import id_of
+from oncekit.console.visible import short
 from oncekit.local import Execution
 from oncekit.local.lanes import FAST, lane_of
 
