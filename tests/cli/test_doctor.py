@@ -488,6 +488,17 @@ def test_what_is_not_among_the_newest_is_found_by_the_log_and_a_cut_is_said(
         assert only in operator.once("doctor").out
 
 
+# ---- what Once did not write ----
+
+
+def test_an_open_record_that_once_did_not_write_is_a_warning(operator: Watched) -> None:
+    put(operator, "acme#charge-payment#odd", "IN_PROGRESS", 1, fence={"S": "1"})
+    done = operator.once("doctor", "--json")
+    [odd] = [each for each in done.answer["checks"] if each["outcome"] == "warning"]
+    assert (odd["name"], odd["resource"], done.err) == ("open", "acme#charge-payment#odd", "")
+    assert "not in the form that Once writes" in odd["message"] and "aws dynamodb get-item" in odd["advice"]
+
+
 # ---- what was refused ----
 
 

@@ -1,4 +1,4 @@
-"""`once ls`: open operations through the sparse index, without reading more than is shown."""
+"""Open operations, through the sparse index, without reading more than is shown."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from oncekit.cli.deployed.records import Record, is_pending, ours
+from oncekit.cli.deployed.records import Record, is_pending, read_item
 from oncekit.cli.deployed.stack import Stack
 from oncekit.console.visible import short
 
@@ -20,41 +20,50 @@ BATCH = 100
 """Keys that one BatchGetItem takes."""
 
 
+class Listed(NamedTuple):
+    """Operations, whether they are all, and the ids of records among them that Once did not write."""
+
+    operations: list[dict[str, Any]]
+    is_complete: bool
+    odd: list[str]
+
+
 def open_operations(
     stack: Stack,
     statuses: Sequence[str],
     overdue: bool,
     wanted: Callable[[str], bool],
     limit: int,
-) -> dict[str, Any]:
-    """{operations, isComplete}: at most `limit`; complete when there are no more.
-
-    `wanted` judges an id, before its record is read.
-    """
+) -> Listed:
+    """At most `limit`; complete when there are no more. `wanted` judges an id, before its record is read."""
     keys = heapq.merge(
         *(_shard(stack, f"{status}#{x}", overdue, limit) for status in statuses for x in "0123456789abcdef")
     )
     ids = (id for _, id in keys if wanted(id))
     found: dict[str, dict[str, Any]] = {}
+    odd: dict[str, None] = {}
     while len(found) < limit and (batch := list(islice(ids, min(BATCH, limit - len(found))))):
         # An id is twice in the index while its record goes from one status to another.
         for record in read_all(stack, [id for id in dict.fromkeys(batch) if id not in found]):
+            if isinstance(record, str):
+                odd[record] = None
+                continue
             operation = described(stack, record)
             is_due = operation["overdue"] or not overdue
             if record["status"] in statuses and is_due:  # the index lags behind
                 found[record["id"]] = operation
     ordered = sorted(found.values(), key=lambda each: (each["leaseExpiresAt"], each["id"]))
-    return {"operations": ordered, "isComplete": next(ids, None) is None}
+    return Listed(ordered, next(ids, None) is None, [*odd])
 
 
-def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record]:
-    """The records of at most 100 ids, consistently; keys that DynamoDB leaves over are asked for again."""
+def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record | str]:
+    """At most 100 ids, consistently, as `read_item` reads them; keys that DynamoDB leaves over are asked for again."""
     client = stack.client("dynamodb")
     keys = [{"id": {"S": id}} for id in ids]
     pause = 0.05
     while keys:
         answer = client.batch_get_item(RequestItems={stack.table: {"Keys": keys, "ConsistentRead": True}})
-        yield from ours(answer["Responses"].get(stack.table, ()))
+        yield from map(read_item, answer["Responses"].get(stack.table, ()))
         keys = answer.get("UnprocessedKeys", {}).get(stack.table, {}).get("Keys", [])
         if keys:
             time.sleep(pause)

@@ -11,11 +11,11 @@ from oncekit.cli.deployed import listing
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.listing import LONGEST_ID, age, lasting, since
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import OPEN
+from oncekit.cli.deployed.records import ODD, OPEN
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Json, Profile, Refusal, Region, StackName
 from oncekit.cli.outcomes import COLOURS, mark_of
-from oncekit.cli.terminal import Entry
+from oncekit.cli.terminal import Entry, tell
 from oncekit.console.visible import short
 from oncekit.problem import Problem
 
@@ -78,9 +78,11 @@ def ls(
             return 0
         statuses = ("IN_PROGRESS",) if overdue else (status,) if status else OPEN
         found = listing.open_operations(there, statuses, overdue, wants, limit)
-        if not as_json and found["operations"]:
-            _print_table(found["operations"], there.now())
-        return answered(found, as_json, *_remarks(found, bool(status or overdue or tenant or operation)))
+        tell(*(f"{each}: {ODD}" for each in found.odd))
+        if not as_json and found.operations:
+            _print_table(found.operations, there.now())
+        told = {"operations": found.operations, "isComplete": found.is_complete}
+        return answered(told, as_json, *_remarks(found, bool(status or overdue or tenant or operation)))
 
 
 def _print_table(operations: Sequence[Mapping[str, Any]], now: float) -> None:
@@ -90,15 +92,15 @@ def _print_table(operations: Sequence[Mapping[str, Any]], now: float) -> None:
     Paper(error=False).table(HEAD, rows, [COLOURS[row[0]] for row in rows], is_whole=True)
 
 
-def _remarks(found: Mapping[str, Any], chooses: bool) -> Iterator[Entry]:
-    if not found["operations"]:
+def _remarks(found: listing.Listed, chooses: bool) -> Iterator[Entry]:
+    if not found.operations:
         yield Entry("", f"Nothing is open{' that matches' if chooses else ''}.")
-    if not found["isComplete"]:
+    if not found.is_complete:
         yield Entry("", "There are more: raise --limit, or choose with --tenant or --operation.")
-    if any(each["pendingSince"] and not each["overdue"] for each in found["operations"]):
+    if any(each["pendingSince"] and not each["overdue"] for each in found.operations):
         how = "its ticket ends it, or a person does: `once show ID` tells how"
         yield Entry("", f"What is pending waits for work elsewhere; {how}.")
-    if any(each["status"] == "QUARANTINED" for each in found["operations"]):
+    if any(each["status"] == "QUARANTINED" for each in found.operations):
         yield Entry("", "`once show ID` tells what happened to a quarantined operation, and what to do next.")
 
 

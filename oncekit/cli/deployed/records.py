@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.terminal import tell
 from oncekit.local.items import plain_item
 from oncekit.problem import Problem
 
@@ -80,13 +79,9 @@ def _is_ours(item: Item) -> bool:
     return has_all and status in STATUSES and item["id"]["S"].count("#") >= 2
 
 
-def ours(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
-    """The records that Once wrote; any other is named on standard error."""
-    for item in items:
-        if _is_ours(item):
-            yield plain_item(item)
-        else:
-            tell(f"{item['id']['S']}: {ODD}")
+def read_item(item: Item) -> Record | str:
+    """A record that Once wrote; of any other, its id."""
+    return plain_item(item) if _is_ours(item) else str(item["id"]["S"])
 
 
 def read(stack: Stack, id: str, *statuses: str) -> Record:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from oncekit.cli.deployed import listing
-from oncekit.cli.deployed.records import OPEN
+from oncekit.cli.deployed.records import ODD, OPEN
 from oncekit.cli.deployed.rejected import keys_of, time_of
 from oncekit.cli.doctor.finding import Finding, Patient, Resource
 from oncekit.cli.doctor.whole import function_of
@@ -51,14 +51,16 @@ def alarms(patient: Patient) -> Iterator[Finding]:
 
 def operations(patient: Patient) -> Iterator[Finding]:
     """Those that are open: in progress, pending, overdue, quarantined, or without a function."""
-    told = listing.open_operations(patient.stack, OPEN, False, lambda _: True, MOST)
-    found: Sequence[dict[str, Any]] = told["operations"]
-    or_more = "" if told["isComplete"] else " or more"
+    listed = listing.open_operations(patient.stack, OPEN, False, lambda _: True, MOST)
+    found, or_more = listed.operations, "" if listed.is_complete else " or more"
     quarantined = [each for each in found if each["status"] == "QUARANTINED"]
     overdue = [each for each in found if each["overdue"]]
     going_on = len(found) - len(quarantined) - len(overdue)
     table = patient.stack.table
     yield Finding("open", "ok", table, f"{going_on}{or_more} in progress{_pending(found)}")
+    for id in listed.odd:
+        advice = "a function with fenced steps, or somebody with access to the table, wrote it: `aws dynamodb get-item`"
+        yield Finding("open", "warning", id, ODD, advice)
     for operation in sorted({each["id"].split("#", 2)[1] for each in found}):
         yield from function_of(patient, operation)
     if overdue:
