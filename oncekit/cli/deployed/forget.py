@@ -10,12 +10,7 @@ from oncekit.cli.deployed.kept import folder
 from oncekit.cli.deployed.records import Changed, Missing, Record, find, hash_of
 from oncekit.cli.deployed.rejected import refused
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.terminal import Entry
 
-LEFT = (
-    "AWS keeps more of it for a while, which this command cannot remove: executions in the full lane, backups of the "
-    "table, logs, messages in queues. The page on retention (docs/retention.md) says how long, and how to delete some."
-)
 LONGEST_EXECUTION = 3 * 86400
 """Seconds, of one in the full lane."""
 
@@ -61,28 +56,6 @@ def forget(stack: Stack, id: str, record: Record | None) -> dict[str, Any]:
         "removed": removed,
         "withoutId": without_id,
     }
-
-
-def lines(forgotten: dict[str, Any]) -> Iterator[Entry]:
-    """The same for people."""
-    removed = forgotten["removed"]
-    yield Entry("✓ ", f"{forgotten['id']}: forgotten; the next request with this id starts afresh.")
-    if forgotten["fence"] is None:
-        yield Entry("  record      ", "there was none")
-    else:
-        kept = "DynamoDB deletes what is left, id, fence and times, by itself within a few days"
-        yield Entry("  record      ", f"request, result, steps, error and fingerprint are removed; {kept}")
-    for name in ("requests", "responses"):
-        yield Entry(f"  {name:<12}", f"{len(removed[name])} deleted in the bucket")
-    unread = forgotten["withoutId"]
-    more = f"; of those that do not say whose they are, there are {unread}: `once ls --rejected`" if unread else ""
-    yield Entry("  rejected    ", f"{len(removed['rejected'])} deleted in the bucket{more}")
-    yield Entry(
-        "",
-        "If an attempt of it may still run (15 minutes at most), repeat this afterwards: it can change no record any "
-        "more, but it may still store a large answer, to which nothing refers.",
-    )
-    yield Entry("", LEFT)
 
 
 def _days(stack: Stack) -> list[str]:

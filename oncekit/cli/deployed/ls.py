@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from oncekit.cli.deployed import listing
+from oncekit.cli.deployed import listing, rejected_lines
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.listing import LONGEST_ID, age, lasting, since
 from oncekit.cli.deployed.on_stack import answered, on_stack
@@ -74,7 +74,7 @@ def ls(
 
     with on_stack(Place(stack, profile, region)) as there:
         if rejected:
-            refused.answer(there, refused.handle(there, "list", error, wants, limit), as_json)
+            rejected_lines.answer(there, refused.handle(there, "list", error, wants, limit), as_json)
             return 0
         statuses = ("IN_PROGRESS",) if overdue else (status,) if status else OPEN
         found = listing.open_operations(there, statuses, overdue, wants, limit)

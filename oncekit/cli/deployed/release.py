@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import decisions, forget
+from oncekit.cli.deployed import decisions, forget, rejected_lines
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.records import is_pending
@@ -29,6 +30,10 @@ PENDING = (
 FORGETS = (
     "Forgetting deletes its request and its answer for good, and the next request with this id, a late duplicate too, "
     "runs business logic again: an effect that has happened may happen twice."
+)
+LEFT = (
+    "AWS keeps more of it for a while, which this command cannot remove: executions in the full lane, backups of the "
+    "table, logs, messages in queues. The page on retention (docs/retention.md) says how long, and how to delete some."
 )
 LOST = "Refused requests that are deleted are lost: first start those that can succeed, with `once retry --rejected`."
 
@@ -94,13 +99,35 @@ def _forget(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
     elif not _is_sure(id, "forgotten", (f"{id}: {told}.", FORGETS, *pending), "Forget it?"):
         return 1
     forgotten = forget.forget(stack, id, record)
-    return answered(forgotten, as_json, *forget.lines(forgotten))
+    return answered(forgotten, as_json, *_forgotten_lines(forgotten))
+
+
+def _forgotten_lines(forgotten: dict[str, Any]) -> Iterator[Entry]:
+    """What `forget` gave, for people."""
+    removed = forgotten["removed"]
+    yield Entry("✓ ", f"{forgotten['id']}: forgotten; the next request with this id starts afresh.")
+    if forgotten["fence"] is None:
+        yield Entry("  record      ", "there was none")
+    else:
+        kept = "DynamoDB deletes what is left, id, fence and times, by itself within a few days"
+        yield Entry("  record      ", f"request, result, steps, error and fingerprint are removed; {kept}")
+    for name in ("requests", "responses"):
+        yield Entry(f"  {name:<12}", f"{len(removed[name])} deleted in the bucket")
+    unread = forgotten["withoutId"]
+    more = f"; of those that do not say whose they are, there are {unread}: `once ls --rejected`" if unread else ""
+    yield Entry("  rejected    ", f"{len(removed['rejected'])} deleted in the bucket{more}")
+    yield Entry(
+        "",
+        "If an attempt of it may still run (15 minutes at most), repeat this afterwards: it can change no record any "
+        "more, but it may still store a large answer, to which nothing refers.",
+    )
+    yield Entry("", LEFT)
 
 
 def _delete(stack: Stack, error: str, yes: bool, as_json: bool) -> int:
     if not yes and not _is_sure(error, "deleted", (LOST,), "Delete them?"):
         return 1
-    refused.answer(stack, refused.handle(stack, "delete", error), as_json)
+    rejected_lines.answer(stack, refused.handle(stack, "delete", error), as_json)
     return 0
 
 

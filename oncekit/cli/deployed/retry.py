@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed import decisions, rejected_lines
 from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.records import Changed, Missing
@@ -74,5 +74,5 @@ def retry(
 
 
 def _told(stack: Stack, done: Mapping[str, Any], as_json: bool) -> int:
-    refused.answer(stack, done, as_json)
+    rejected_lines.answer(stack, done, as_json)
     return 1 if any(each["outcome"] in STUCK for each in done["requests"]) else 0

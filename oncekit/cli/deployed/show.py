@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from oncekit.cli.deployed import rejected as refused
+from oncekit.cli.deployed import rejected_lines
 from oncekit.cli.deployed.aws_errors import is_denied
 from oncekit.cli.deployed.executions import LEASE_OVER, MAY_RUN, NO_EXECUTION
 from oncekit.cli.deployed.facts import inspect
@@ -79,7 +80,7 @@ def show(
     with on_stack(Place(stack, profile, region), about) as there:
         if about.startswith(refused.PREFIX):
             found = refused.shown(there, about)
-            return answered(found, as_json, *refused.lines(found))
+            return answered(found, as_json, *rejected_lines.lines(found))
         try:
             known = inspect(there, about)
         except Missing as missing:
