@@ -96,7 +96,7 @@ format: development ## Write the code as `make check` wants it: layout, imports,
 	$(BIN)/ruff format .
 
 lint: check tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machines
-	$(BIN)/python -m oncekit.local.write_definitions --template template.yaml --to build/definitions
+	$(BIN)/python -m oncekit.local.deployment.write_definitions --template template.yaml --to build/definitions
 	$(ASL_VALIDATOR) $(foreach name,operation fast recovery,--json-path build/definitions/$(name).json)
 	@# One file at a time: sam looks at no application inside.
 	for each in template.yaml */template.yaml; do .venv-sam/bin/sam validate --lint --template $$each || exit 1; done

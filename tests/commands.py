@@ -13,9 +13,9 @@ from typing import Any
 from unittest import mock
 
 from oncekit.cli.deployed import on_stack
-from oncekit.cli.deployed.session import Place, session_at
-from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.main import main
+from oncekit.stack.session import Place, session_at
+from oncekit.stack.stack import Stack
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 """What a terminal is told besides text: without colours, too, it makes letters bold or faint."""
@@ -80,7 +80,7 @@ class Screen(io.StringIO):
 
 
 def once(connect: Callable[..., Stack], *arguments: str, stdin: str = "", columns: int | None = None) -> Done:
-    """`once` with these arguments; `connect` finds the stack, in place of the one in `oncekit.cli.deployed.stack`.
+    """`once` with these arguments; `connect` finds the stack, in place of the one in `oncekit.stack.stack`.
 
     Its output is a terminal without colours that has so many columns, or a pipe.
     """

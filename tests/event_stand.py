@@ -11,11 +11,11 @@ from typing import Any
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.deploy import deploy
+from oncekit.local.deployment.deploy import deploy
+from oncekit.local.deployment.resources import Deployed
+from oncekit.local.deployment.stack import Stack
 from oncekit.local.execution import execution_of
-from oncekit.local.resources import Deployed
-from oncekit.local.stack import Stack
-from oncekit.local.template import load
+from oncekit.local.templates.template import load
 
 HEAD = "Transform: AWS::Serverless-2016-10-31\nResources:\n"
 WORKER = """

@@ -10,8 +10,8 @@ from typing import Any, Unpack
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from oncekit.local.engine.interceptors import Select, Selection, lost
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import Select, Selection, lost
 
 Proceed = Callable[[], dict[str, Any]]
 

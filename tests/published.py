@@ -17,9 +17,9 @@ from cloudwatch import Metrics, counts, states
 from one_state import FAST, NOW, State, states_of
 from template_parts import TEMPLATE
 
-from oncekit.local.definition import render_definition
-from oncekit.local.deploy import planned
-from oncekit.local.resources import Deployed
+from oncekit.local.deployment.deploy import planned
+from oncekit.local.deployment.resources import Deployed
+from oncekit.local.templates.definition import render_definition
 
 ALARM, FILTER = "AWS::CloudWatch::Alarm", "AWS::Logs::MetricFilter"
 MACHINE, SCHEDULE = "AWS::StepFunctions::StateMachine", "AWS::Scheduler::Schedule"

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oncekit.local.intrinsics import Resolver
-from oncekit.local.template import Template, parameter_values, parse
+from oncekit.local.templates.intrinsics import Resolver
+from oncekit.local.templates.template import Template, parameter_values, parse
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 EXAMPLES = TEMPLATE.parent / "examples" / "template.yaml"

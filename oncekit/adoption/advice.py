@@ -18,10 +18,10 @@ from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
 from oncekit.adoption.shapes import BODY, DETAIL, EVENT_CLASS, KEY, LOCK, OF_HTTP, RECORDS, RESOLVER, STATUS_CODE
 from oncekit.adoption.trigger import FromRule
-from oncekit.local.built import Built, Source
+from oncekit.contract.picked_request import LASTING
 from oncekit.local.lambda_runtime.entry import has_library
 from oncekit.local.lambda_runtime.languages import AN_IMAGE, NODE, PYTHON, why_not
-from oncekit.local.picked_request import LASTING
+from oncekit.local.templates.built import Built, Source
 
 QUEUE = "AWS::SQS::Queue"
 OWN_APIS = ("Api", "HttpApi")

@@ -9,8 +9,8 @@ from typing import Any
 from oncekit.adoption import folder
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.yaml_file import Keys, YamlFile
-from oncekit.local.form import RESOURCES, SECTIONS, check_form, forms_of_functions
-from oncekit.own_stack import ONCE
+from oncekit.contract.own_stack import ONCE
+from oncekit.local.templates.form import RESOURCES, SECTIONS, check_form, forms_of_functions
 from oncekit.own_template import template_of
 from oncekit.problem import Problem
 

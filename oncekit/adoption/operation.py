@@ -17,7 +17,7 @@ from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.trigger import QUEUE, Trigger
-from oncekit.own_stack import ONCE
+from oncekit.contract.own_stack import ONCE
 from oncekit.problem import Problem
 
 EXAMPLE = {"item": "tea", "quantity": 2}

@@ -10,7 +10,7 @@ from typing import Any
 from oncekit.adoption.names import Operation
 from oncekit.adoption.texts import names_in, parts
 from oncekit.adoption.yaml_file import YamlFile
-from oncekit.own_stack import MACHINE
+from oncekit.contract.own_stack import MACHINE
 from oncekit.problem import Problem
 
 _SETTINGS = ("Resources", MACHINE, "Properties", "Parameters")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oncekit import application
 from oncekit.adoption.folder import NAME, OPERATIONS
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 
 
 def without_pipes() -> str:

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from oncekit.adoption.names import Operation
 from oncekit.adoption.texts import parts, text
+from oncekit.contract.picked_request import lasting
 from oncekit.local.events.patterns import NotJudged, PatternError, check, matches
 from oncekit.local.events.templates import MISSING, PathError, find
-from oncekit.local.picked_request import lasting
 from oncekit.problem import Problem
 
 DEFAULT_BUS = "default"

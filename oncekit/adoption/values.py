@@ -14,9 +14,9 @@ import yaml
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.texts import text
 from oncekit.adoption.yaml_file import YamlFile
+from oncekit.contract.own_stack import ONCE
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.elsewhere import FILE, KINDS, Elsewhere, Missing, line_of
-from oncekit.own_stack import ONCE
+from oncekit.local.templates.elsewhere import FILE, KINDS, Elsewhere, Missing, line_of
 from oncekit.problem import Problem
 
 _REFERS = re.compile(r"ImportValue|\{\{resolve:|AWS::SSM::Parameter::Value")
@@ -65,7 +65,7 @@ def with_missing(template: Path, queue: str = "") -> tuple[list[Missing], str]:
     """
     if not _may_need_some(template):
         return [], ""
-    from oncekit.local.deploy import missing_values
+    from oncekit.local.deployment.deploy import missing_values
 
     file, missing = template.parent / FILE, missing_values(template)
     missing = [replace(each, placeholder=_arn(queue)) if each.name == queue else each for each in missing]

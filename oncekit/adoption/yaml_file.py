@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from oncekit.local.template import TemplateError, parse
+from oncekit.local.templates.template import TemplateError, parse
 from oncekit.problem import Problem
 
 Keys = tuple[str, ...]

@@ -50,7 +50,7 @@ GROUPS: Mapping[str, Mapping[str, Listed]] = {
         "retry": Listed("deployed.retry", "once retry 'acme#charge-payment#order-1'"),
         "resolve": Listed("deployed.resolve", "once resolve 'acme#charge-payment#order-1' --result answer.json"),
         "release": Listed("deployed.release", "once release 'acme#charge-payment#order-1'"),
-        "doctor": Listed("doctor.command", "once doctor --stack shop"),
+        "doctor": Listed("deployed.doctor", "once doctor --stack shop"),
     },
 }
 """The commands, in the order of the help."""

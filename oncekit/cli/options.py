@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from oncekit.local.lanes import FAST, FULL, Lane
+from oncekit.contract.lanes import FAST, FULL, Lane
 from oncekit.problem import Problem
 
 Template = Annotated[

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from oncekit.local.once_cloud import LocalCloud
+from typing import Any
 
 _OF_NODE = re.compile(
     r"[^\t]+\t[^\t]+\tERROR\t(?:Invoke Error|Uncaught Exception|Unhandled Promise Rejection) \t(\{.*\})"
 )
 """An error as the runtime client of Node.js logs it."""
 _NOT_THEIRS = ("node:internal", "/lambda_runtime/", "(<anonymous>)")
-MOST_LINES = 40
-"""Of one function, the newest."""
 
 
 def lines_of(line: str) -> list[str]:
@@ -65,18 +59,6 @@ class Attempts:
             return [f"{head} (the same traceback as above)"]
         self._tracebacks.add(text)
         return [head, *traceback]
-
-
-def printed(cloud: LocalCloud) -> Iterator[str]:
-    """What the functions that were invoked printed and logged, the newest last."""
-    invoked = (cloud.operations.operations_of(each.function, each.event) for each in cloud.functions.invocations)
-    for operation in sorted({operations[0] for operations in invoked if operations}):
-        attempts = Attempts()
-        own = (line for line in cloud.logs(operation) if not is_of_lambda(line))
-        lines = [each for line in own for each in attempts.lines_of(line)]
-        if (left_out := len(lines) - MOST_LINES) > 0:
-            yield f"{operation} | … {left_out:,} earlier lines"
-        yield from (f"{operation} | {line}" for line in lines[-MOST_LINES:])
 
 
 def _fields(line: str) -> dict[str, Any]:

@@ -39,9 +39,9 @@ def find_event(name: str, template: Path) -> str:
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Errors of the template, the definition, the port and the engine as problems."""
-    from oncekit.local.definition import DefinitionError
-    from oncekit.local.loopback import PortInUseError
-    from oncekit.local.template import TemplateError
+    from oncekit.local.endpoint.loopback import PortInUseError
+    from oncekit.local.templates.definition import DefinitionError
+    from oncekit.local.templates.template import TemplateError
 
     try:
         yield

@@ -1,18 +1,21 @@
 """The local console, and what it shows: one model of a run for the page and `once show`.
 
     visible.py    characters that can be seen
-    requests.py   what a request says of itself
     summary.py    what happened, in plain words: one text for the page, `once show` and `once run`
     run.py        a run, made of the events of GetExecutionHistory
     drawing/      a state machine as SVG
     picture.py    the same with the path of a run
-    here.py       runs of the local cloud
     run_view.py   what a page says of a run; record_view.py: of a record
     json_text.py  JSON as people read it, and its members; words.py: times and durations
     actions.py    what can be done from the page
-    local_source.py   what the pages read of the local cloud
     listing.py    operations as they are listed: one for each id
-    pages/        templates, style and script; server/: what serves them
+    pages/        templates, style and script
+
+Three of them know the local cloud, and nothing else here does:
+
+    here.py           its runs
+    local_source.py   what the pages read of it
+    server/           what serves them
 
 Importing this package imports nothing else: each command pays for what it uses.
 """

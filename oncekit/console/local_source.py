@@ -14,21 +14,21 @@ from oncekit.console.here import run_here
 from oncekit.console.json_text import members_of
 from oncekit.console.listing import Row, is_whole
 from oncekit.console.parts import part_of
-from oncekit.console.requests import id_of
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.starts import locks_of
+from oncekit.contract.lanes import DIRECT, MACHINES, Invoked, lane_of
+from oncekit.contract.objects import keys_below
+from oncekit.contract.requests import id_of
+from oncekit.contract.words import INDEX
+from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.execution import execution_of
-from oncekit.local.lanes import DIRECT, MACHINES, Invoked, lane_of
-from oncekit.local.objects import keys_below
 from oncekit.local.once_cloud import LocalCloud
-from oncekit.local.own_services import Answer, Proceed, Request, Service
 
 Log = Mapping[tuple[int, int], Sequence[str]]
 """Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
 _BY_A_FUNCTION = f'"{DIRECT}:'.encode()
 """In what is asked of DynamoDB: the beginning of an owner, which each of its writes names."""
-INDEX = "open-operations"
 MOST_OPEN = 500
 KEPT = 10_000
 """Executions; of older ones nothing is kept, but the records that they wrote."""

@@ -12,14 +12,12 @@ from oncekit.console import starts
 from oncekit.console.json_text import members_of
 from oncekit.console.run import RUNNING, Run, Visit
 from oncekit.console.starts import WORK, Start
+from oncekit.contract.words import OPERATOR, TICKET
 
 Role = Literal["owner", "duplicate", "refused", "passed on", "running", "died"]
 """`passed on`: it had nothing to do but to start, or to leave it to, another execution; `died`: it ended before it had
 a lock, and not as a duplicate does."""
 
-OPERATOR = ":operator-"
-TICKET = "ticket:"
-"""How an owner begins that is no execution, but work elsewhere, which ended the operation with its ticket."""
 TIMED_OUT = "PendingTimedOut"
 """The error of an operation that work elsewhere did not end in time."""
 RECOVERY = "recover-"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.console.listing import status_of
-from oncekit.console.parts import OPERATOR, TICKET
 from oncekit.console.words import duration
-from oncekit.local.lanes import is_direct, name_of
+from oncekit.contract.lanes import is_direct, name_of
+from oncekit.contract.words import OPERATOR, TICKET
 
 KINDS = {
     "IN_PROGRESS": "running",

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.console.owner import before, of_owner, quarantined
-from oncekit.console.parts import NAMED, OF_DUPLICATES, OPERATOR, TICKET, Part, why_not_again
+from oncekit.console.parts import NAMED, OF_DUPLICATES, Part, why_not_again
 from oncekit.console.words import day_and_time
-from oncekit.local.lanes import is_direct, name_of
+from oncekit.contract.lanes import is_direct, name_of
+from oncekit.contract.words import OPERATOR, RELEASED, TICKET
 
-RELEASED, RESOLVED = "ReleasedByOperator", "ResolvedByOperator"
+RESOLVED = "ResolvedByOperator"
 
 
 def of_one(part: Part) -> str:

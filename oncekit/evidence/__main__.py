@@ -17,9 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from oncekit.cli.deployed.aws_errors import clear_aws_errors
-from oncekit.cli.deployed.session import Place, local_endpoint, session_at
-from oncekit.cli.deployed.stack import connect
 from oncekit.evidence.after import After
 from oncekit.evidence.before import Before
 from oncekit.evidence.finding import NOBODY, NOT_HERE, RED, SIGNS, Finding, Kept, NotLooked, Question, answer, page
@@ -27,6 +24,9 @@ from oncekit.evidence.latency import Function, latency_of
 from oncekit.evidence.rows import rows_of
 from oncekit.evidence.tests_on_aws import ROOT, run_tests
 from oncekit.problem import Problem
+from oncekit.stack.aws_errors import clear_aws_errors
+from oncekit.stack.session import Place, local_endpoint, session_at
+from oncekit.stack.stack import connect
 
 PAGE = ROOT / "docs" / "verify-on-aws.md"
 PARTS = ("scenarios", "states", "questions", "latency")

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.contract.lanes import FULL
 from oncekit.evidence.finding import NotLooked, Question, Seen
-from oncekit.local.lanes import FULL
+from oncekit.stack.stack import Stack
 
 LIST_REFUSED = "arn:{}:states:::aws-sdk:s3:listObjectsV2"
 CHECK_OWNER = "arn:{}:states:::aws-sdk:sfn:describeExecution"

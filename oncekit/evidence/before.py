@@ -11,11 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from oncekit.cli.deployed.attempts import lines_of, lines_with
 from oncekit.evidence.finding import NotLooked, Question, Seen
-from oncekit.local.deploy import MACHINE, machine_name, planned, rendered_definitions
-from oncekit.local.resources import Deployed
-from oncekit.local.template import parse
+from oncekit.local.deployment.deploy import MACHINE, machine_name, planned, rendered_definitions
+from oncekit.local.deployment.resources import Deployed
+from oncekit.local.templates.template import parse
+from oncekit.stack.attempts import lines_of, lines_with
 
 ALIAS = "evidence:live"
 """A function that nobody has: who names it in Operations gets a policy for it."""

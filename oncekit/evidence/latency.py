@@ -18,9 +18,9 @@ from typing import Any
 
 from botocore.config import Config
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.contract.lanes import DIRECT, FAST, FULL
 from oncekit.evidence.finding import NotLooked
-from oncekit.local.lanes import DIRECT, FAST, FULL
+from oncekit.stack.stack import Stack
 
 EVENT = Path(__file__).parents[2] / "events" / "charge-payment.json"
 IN_THE_MACHINE = "from start to end, by Step Functions' clock"

@@ -8,10 +8,10 @@ from typing import Any
 
 from oncekit.gate.machine import Machine
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.definition import read_definition, rendered
-from oncekit.local.intrinsics import Resolver
-from oncekit.local.resources import STACK
-from oncekit.local.template import parameter_values, parse
+from oncekit.local.deployment.resources import STACK
+from oncekit.local.templates.definition import read_definition, rendered
+from oncekit.local.templates.intrinsics import Resolver
+from oncekit.local.templates.template import parameter_values, parse
 
 MACHINE = "AWS::StepFunctions::StateMachine"
 FUNCTION = "AWS::Serverless::Function"

@@ -14,9 +14,9 @@ from typing import Any
 
 from oncekit.asl.expression import Evaluator
 from oncekit.asl.values import JSONataError
+from oncekit.contract.quotas import EXPRESS_SECONDS
 from oncekit.gate.machine import Finding, Machine, State, Text
 from oncekit.gate.project import FUNCTION, Project
-from oncekit.local.quotas import EXPRESS_SECONDS
 
 _NOW = 1_800_000_000
 _MAKES_TIMES = "BusinessTimeoutSeconds"

@@ -11,12 +11,19 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from oncekit.local import parameter_answers, secret_answers
-from oncekit.local.access_keys import AccessKey, AccessKeys
 from oncekit.local.account import REGION
 from oncekit.local.changed_packages import wrong_package
 from oncekit.local.clock import Clock, VirtualClock
-from oncekit.local.deploy import FUNCTION, FUNCTIONS, deploy
+from oncekit.local.deployment import parameter_answers, secret_answers
+from oncekit.local.deployment.deploy import FUNCTION, FUNCTIONS, deploy
+from oncekit.local.deployment.moto_resources import count_items, count_messages, empty_everything
+from oncekit.local.deployment.resources import Deployed
+from oncekit.local.deployment.stack import Application, Stack
+from oncekit.local.deployment.stack_answers import answering
+from oncekit.local.endpoint.access_keys import AccessKey, AccessKeys
+from oncekit.local.endpoint.loopback import Loopback
+from oncekit.local.endpoint.own_services import OwnServices
+from oncekit.local.endpoint.server import Server
 from oncekit.local.engine.api import StepFunctions
 from oncekit.local.engine.live import StateMachine
 from oncekit.local.engine.repeats import Again, Repeats
@@ -30,16 +37,9 @@ from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.api import LambdaApi
-from oncekit.local.loopback import Loopback
-from oncekit.local.moto_resources import count_items, count_messages, empty_everything
-from oncekit.local.own_services import OwnServices
 from oncekit.local.permissions import Denial, Permissions
 from oncekit.local.quick_start import import_models, without_collections
-from oncekit.local.resources import Deployed
-from oncekit.local.server import Server
-from oncekit.local.stack import Application, Stack
-from oncekit.local.stack_answers import answering
-from oncekit.local.template import Template, load
+from oncekit.local.templates.template import Template, load
 
 _open = threading.Lock()
 _DEAD_LETTERS = re.compile(r'"(?:deadLetterTargetArn|DeadLetterConfig": {"Arn)": "([^"]+)"')

@@ -15,19 +15,19 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+from oncekit.contract.items import plain_item
+from oncekit.contract.lanes import FULL, MACHINES, Lane
+from oncekit.contract.objects import keys_below
+from oncekit.contract.operation_functions import LIVE, OperationFunctions
+from oncekit.contract.own_stack import own_stack
 from oncekit.local.clock import VirtualClock
 from oncekit.local.cloud import Cloud, LocalCloudError, NotLoadedError
+from oncekit.local.deployment.moto_resources import items_of, items_with
+from oncekit.local.deployment.resources import STACK
+from oncekit.local.deployment.stack import NOTHING, Application
 from oncekit.local.execution import Execution, Invocation, as_text
-from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.lambda_runtime.languages import runtime_in
-from oncekit.local.lanes import FULL, MACHINES, Lane
-from oncekit.local.moto_resources import items_of, items_with
-from oncekit.local.objects import keys_below
-from oncekit.local.resources import STACK
-from oncekit.local.stack import NOTHING, Application
-from oncekit.operation_functions import LIVE, OperationFunctions
-from oncekit.own_stack import own_stack
 
 OPEN = "openShard"
 """The attribute of a record that is open: it is what puts it into the index that a sweep reads."""

@@ -13,9 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oncekit.contract.lanes import is_direct
+from oncekit.contract.quotas import MOST_INLINE_BYTES
 from oncekit.local import Execution
-from oncekit.local.lanes import is_direct
-from oncekit.local.quotas import MOST_INLINE_BYTES
 from oncekit.promises.evidence import Evidence, evidence_of
 from oncekit.promises.journal import Fault, Item, Journal, Start, Write, unseen_faults
 from oncekit.promises.openings import began_at, is_forgotten, is_new_lock, opening_faults, openings, request_of

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from oncekit.contract.http_request import received
+from oncekit.contract.lanes import MACHINES
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.http_request import received
-from oncekit.local.lanes import MACHINES
 from oncekit.promises.journal import Item, Journal, Start, Write, all_records
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer
 
+from oncekit.contract.lanes import DIRECT, is_direct
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.lanes import DIRECT, is_direct
-from oncekit.local.own_services import Answer, Proceed, Request, Service
 from oncekit.promises import owners
 
 Item = Mapping[str, Any]

@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oncekit.contract.lanes import DIRECT
+from oncekit.contract.picked_request import picked
 from oncekit.local import Execution
-from oncekit.local.lanes import DIRECT
-from oncekit.local.picked_request import picked
 from oncekit.promises.journal import Fault, Item, Start, Write
 from oncekit.promises.owners import RECOVERY, execution_of_owner, handed_over, name_of
 

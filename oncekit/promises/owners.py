@@ -14,8 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from oncekit.contract.lanes import is_direct
 from oncekit.local import LocalCloud
-from oncekit.local.lanes import is_direct
 
 RECOVERY = re.compile(r"recover-[0-9a-f]{32}-[0-9]+-[0-9]+")
 """Names that the sweep gives: such an execution takes over the lock that is there, and asks for nothing itself."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from once.step import CLOSINGS
 
-from oncekit.local.lanes import DIRECT, Invoked, is_direct
+from oncekit.contract.lanes import DIRECT, Invoked, is_direct
 from oncekit.promises.journal import Actor, Fault, Item, Write
 from oncekit.promises.openings import OPEN, is_expired, is_forgotten, is_new_lock, is_tried_again
 from oncekit.promises.owners import TICKET, has_nonce, is_fast

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 
 ARCHITECTURES = {"arm64": "aarch64", "x86_64": "x86_64"}
 """As Lambda calls them, and as the compiled parts of a package do."""

@@ -1,7 +1,7 @@
 """The test kit: a pytest plugin that is on when it is installed. docs/testing.md tells how to use it.
 
 plugin.py       the fixtures
-cloud.py        the local cloud of a test
+kit_cloud.py    the local cloud of a test
 faults.py       faults by name
 matrix.py       strikes a function at each of its calls, and at the boundaries of states
 strikes.py      what is struck, and how

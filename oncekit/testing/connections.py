@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from werkzeug.serving import WSGIRequestHandler
 
-from oncekit.local.loopback import HOST, Loopback
+from oncekit.local.endpoint.loopback import HOST, Loopback
 from oncekit.testing.watch import CALL
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from oncekit.contract.items import plain_item
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.items import plain_item
 
 if TYPE_CHECKING:
-    from oncekit.testing.cloud import TestCloud
+    from oncekit.testing.kit_cloud import TestCloud
 
 OF_ONCE = ("TableName", "ResponseBucketName")
 """Outputs of Once that name what the library writes to by itself."""

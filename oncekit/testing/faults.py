@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oncekit.local.lanes import FAST, MACHINES
+from oncekit.contract.lanes import FAST, MACHINES
 from oncekit.testing.watch import FunctionCall, FunctionInterceptor, Lost, Make
 
 if TYPE_CHECKING:
-    from oncekit.local.boundaries import Boundary
-    from oncekit.testing.cloud import Fault, TestCloud
+    from oncekit.local.engine.boundaries import Boundary
+    from oncekit.testing.kit_cloud import Fault, TestCloud
 
 
 class NoSuchPlace(ValueError):
@@ -105,10 +105,10 @@ def _at(place: str, is_after: bool, act: Act, cloud: TestCloud, now: Once) -> Ab
 
 
 def _lost_of_a_state(state: str, cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
-    from oncekit.local import faults
+    from oncekit.local.engine import interceptors
 
     _check_state(cloud, state)
-    lost = faults.answer_lost(nth=0)
+    lost = interceptors.answer_lost(nth=0)
     return cloud.intercept(lambda call, proceed: lost(call, proceed) if call.state == state and now() else proceed())
 
 
@@ -194,7 +194,7 @@ def beside(
 def dying_at(cloud: TestCloud, now: Once, state: str, is_after: bool) -> Iterator[None]:
     """An execution is stopped before or after a state."""
     from oncekit.asl.running import Abandoned
-    from oncekit.local.boundaries import boundaries
+    from oncekit.local.engine.boundaries import boundaries
 
     _check_state(cloud, state)
 

@@ -20,19 +20,19 @@ from functools import partial
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
-from oncekit.local.boundaries import Boundary, boundaries
+from oncekit.contract.lanes import FULL, MACHINES
 from oncekit.local.clock import VirtualClock
 from oncekit.local.cloud import LocalCloudError
+from oncekit.local.deployment.moto_resources import containers
+from oncekit.local.engine.boundaries import Boundary, boundaries
 from oncekit.local.execution import as_text
 from oncekit.local.lambda_runtime.languages import NAMES, PYTHON, language
-from oncekit.local.lanes import FULL, MACHINES
-from oncekit.local.moto_resources import containers
 from oncekit.local.once_cloud import PENDING
 from oncekit.promises import checker
 from oncekit.promises.journal import Actor, Journal
 from oncekit.promises.openings import unseen_starts
-from oncekit.testing.cloud import OPEN, SWEEP_SECONDS, SWEEPS
 from oncekit.testing.effects import TELEMETRY, Difference, Document, Usual, documents
+from oncekit.testing.kit_cloud import OPEN, SWEEP_SECONDS, SWEEPS
 from oncekit.testing.report import Finding, Report
 from oncekit.testing.strikes import (
     SECONDS_TO_ARRIVE,
@@ -47,7 +47,7 @@ from oncekit.testing.watch import FunctionCall, Make
 
 if TYPE_CHECKING:
     from oncekit.local.lambda_runtime import FunctionSpec
-    from oncekit.testing.cloud import TestCloud
+    from oncekit.testing.kit_cloud import TestCloud
 
 DELIVERIES = 5
 """How often a function gets an event of its own, if that leaves no record."""

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from werkzeug.middleware.http_proxy import ProxyMiddleware
 from werkzeug.wrappers import Request, Response
 
-from oncekit.local.loopback import Loopback
+from oncekit.local.endpoint.loopback import Loopback
 from oncekit.testing.connections import PLACE, URL, USUAL_PORTS, Connection, Place, announced, is_here, place_of
 from oncekit.testing.watch import LOST, SAFE_METHODS, FunctionCall, Watch
 

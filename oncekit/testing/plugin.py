@@ -17,7 +17,7 @@ import pytest
 from oncekit.application import how_to_install
 
 if TYPE_CHECKING:
-    from oncekit.testing.cloud import TestCloud
+    from oncekit.testing.kit_cloud import TestCloud
     from oncekit.testing.report import Report
 
 
@@ -95,7 +95,7 @@ def once_session_cloud(once_template: Path, once_parameters: Mapping[str, object
     except ModuleNotFoundError:
         pytest.fail(f"once_cloud needs the local cloud: {how_to_install()}", pytrace=False)
     from oncekit.local.quick_start import rare_collections
-    from oncekit.testing.cloud import TestCloud
+    from oncekit.testing.kit_cloud import TestCloud
 
     with TestCloud(once_template, once_parameters) as cloud, rare_collections():
         if not cloud.once.outputs:

@@ -14,7 +14,7 @@ from oncekit.testing.faults import Act, Once, beside, dying_at, kill, lose, stop
 from oncekit.testing.watch import FunctionCall, Lost, Make
 
 if TYPE_CHECKING:
-    from oncekit.testing.cloud import TestCloud
+    from oncekit.testing.kit_cloud import TestCloud
 
 SECONDS_TO_ARRIVE = 30.0
 """Real seconds that a call is held at most."""

@@ -17,7 +17,7 @@ from commands import Done, once
 from copies import share_what_is_kept
 from kit import OF_A_USER, PYTEST
 
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 
 ROOT = Path(__file__).parents[2]
 APPLICATION = Path(__file__).with_name("application")

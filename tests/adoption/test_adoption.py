@@ -16,14 +16,14 @@ from adoption.conftest import APPLICATION, PAGE, Application, steps
 from commands import Done, once
 from tools import tool
 
-from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.up import News, _tell
 from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.permissions.needs import Need
 from oncekit.local.permissions.policies import Answer
-from oncekit.local.resources import Deployed
+from oncekit.stack.stack import connect
 from oncekit.testing import owner_dies
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.matrix import NothingToStrike
 from oncekit.testing.plugin import RunMatrix
 

@@ -23,8 +23,8 @@ from oncekit.adoption.names import Operation
 from oncekit.adoption.operation import Wanted, schema_of
 from oncekit.adoption.trigger import FromRule
 from oncekit.cli.template import find_template
-from oncekit.local.deploy import planned
-from oncekit.local.template import parse
+from oncekit.local.deployment.deploy import planned
+from oncekit.local.templates.template import parse
 from oncekit.problem import Problem
 
 ONCE_IN_FULL = ("once/template.yaml", "once/statemachine/operation.asl.yaml", "once/shared/once/step.py")

@@ -9,7 +9,7 @@ import pytest
 from adoption.conftest import PAGE, Application
 
 from oncekit.adoption.advice import OPERATIONS
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 
 CODE = """
 import os

@@ -85,7 +85,7 @@ SEND = """
 import sys
 from pathlib import Path
 from oncekit.local.once_cloud import LocalCloud
-from oncekit.local.lanes import MACHINES
+from oncekit.contract.lanes import MACHINES
 
 with LocalCloud(Path("template.yaml")) as cloud:
     for lane, machine in MACHINES.items():

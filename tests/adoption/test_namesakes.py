@@ -14,7 +14,7 @@ import yaml
 from adoption.conftest import ROOT, Application
 from once_up import once_up
 
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 
 WRITES_ANEW = """
 import os, uuid, boto3

@@ -16,7 +16,7 @@ from once.canonical import NAME
 from once_up import once_up
 
 from oncekit.testing import function_crashes
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 
 PAGE = (ROOT / "docs" / "direct-lane.md").read_text()
 RECIPES = re.findall(r"```python\n(.*?)```", PAGE.partition("## Recipes")[2], re.DOTALL)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from adoption.conftest import ROOT, Application
 
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 
 PAGE = (ROOT / "docs" / "announcements.md").read_text()
 

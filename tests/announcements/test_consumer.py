@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.plugin import RunMatrix
 
 CHARGE = {"operation": "charge-payment", "idempotencyKey": "o-1", "payload": {"item": "tea", "quantity": 2}}

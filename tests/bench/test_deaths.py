@@ -18,7 +18,7 @@ from oncekit.bench.deaths import (
     seconds_until_all_are_handed_over,
 )
 from oncekit.bench.scale import DESCRIBES, REGIONS, STARTS
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
 DEATHS = 10_000

@@ -13,7 +13,7 @@ from botocore.validate import ParamValidator
 
 from oncekit.bench.cost.paths import Costs
 from oncekit.bench.scale import EVERYWHERE, REGIONS, TABLES, carried, scale_table
-from oncekit.local.template import load
+from oncekit.local.templates.template import load
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")

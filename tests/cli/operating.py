@@ -14,9 +14,9 @@ from typing import Any
 from commands import Done, KeptSession, Sessions, once
 from tickets import end_by_ticket
 
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import Execution, LocalCloud
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack, connect
 
 FUNCTION = Path(__file__).parent / "functions" / "told"
 ID = "default#told#k"

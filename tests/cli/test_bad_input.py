@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from operating import ID, Operator
 
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import connect
+from oncekit.stack.session import Place
+from oncekit.stack.stack import connect
 
 NONE = "default#told#none"
 

@@ -16,8 +16,8 @@ from commands import KeptSession, Sessions
 from logged import logged
 from operating import FUNCTION, ID, Operator, put
 
-from oncekit.cli.deployed.stack import Stack
 from oncekit.local import Execution, LocalCloud
+from oncekit.stack.stack import Stack
 
 GONE = "ResourceNotFoundException"
 QUESTIONS = [
@@ -475,7 +475,7 @@ def test_a_log_that_is_too_long_is_searched_in_part_and_that_is_said(on_aws: Wat
 def test_what_is_not_among_the_newest_is_found_by_the_log_and_a_cut_is_said(
     operator: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("oncekit.cli.doctor.dead.MOST", 1)
+    monkeypatch.setattr("oncekit.stack.health.dead.MOST", 1)
     died = operator.cloud.run(DEADLY)
     operator.refuse_requests("a", "b")
     only = "only the newest 1 of each status were looked at: the saved log query `failures` shows all"

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 from operating import ID, Operator
 
-from oncekit.local.faults import before
+from oncekit.local.engine.interceptors import before
 
 FORGET = ("release", ID, "--forget", "--yes")
 SECRETS = ("jane-doe", "answer-for-jane", "step-of-jane", "told-jane-no", "other-jane")

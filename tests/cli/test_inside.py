@@ -11,11 +11,11 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack, connect, once_in
-from oncekit.cli.doctor.finding import resources_of
-from oncekit.own_stack import MADE
+from oncekit.contract.own_stack import MADE
 from oncekit.problem import Problem
+from oncekit.stack.health.finding import resources_of
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack, connect, once_in
 
 ARN = "arn:aws:cloudformation:eu-west-1:123456789012:stack"
 

@@ -14,8 +14,8 @@ from botocore.exceptions import ClientError
 from logged import logged, own
 from operating import ID, Operator
 
-from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local.permissions.needs import needed
+from oncekit.stack.stack import Stack, connect
 
 PAGE = Path(__file__).parents[2] / "docs" / "threats.md"
 SERVICES = ("cloudformation", "dynamodb", "stepfunctions", "s3", "sqs", "events", "lambda", "logs")

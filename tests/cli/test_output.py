@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.cli.output import Attempts, lines_of, printed
+from oncekit.cli.here.run import printed
+from oncekit.cli.output import Attempts, lines_of
 from oncekit.local import LocalCloud
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}

@@ -17,7 +17,7 @@ from operating import Operator
 from oncekit.cli.here.ends import tell_end
 from oncekit.cli.paper import Paper
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.engine.interceptors import fails
 
 ROOT = Path(__file__).parents[2]
 FIELDS = [

@@ -14,8 +14,8 @@ from botocore.exceptions import ReadTimeoutError
 from operating import ID, Operator
 
 from oncekit.cli.deployed.send import synchronous
-from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import exit_code
+from oncekit.stack.stack import Stack
 
 OTHER = {"payload": {"b": 2}}
 ROOT = Path(__file__).parents[2]

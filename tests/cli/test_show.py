@@ -18,12 +18,12 @@ from botocore.exceptions import ConnectionClosedError
 from logged import GROUP, logged, own
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.executions import events_of, where_its_path_is
-from oncekit.cli.deployed.facts import KEYS
-from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.cli.here.kept_logs import KeptLogs
+from oncekit.local.engine.interceptors import fails
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import fails
+from oncekit.stack.executions import events_of, where_its_path_is
+from oncekit.stack.facts import KEYS
+from oncekit.stack.stack import Stack, connect
 
 PLAIN = Path(__file__).parents[1] / "functions" / "plain_echo"
 STATES = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "JudgeAnswer", "Finalize"]
@@ -326,7 +326,7 @@ def test_function_without_the_library_is_found_by_lambdas_answer_in_the_history(
             yield event
 
     operator.cloud.run(operator.request())
-    monkeypatch.setattr("oncekit.cli.deployed.executions.events_of", as_on_aws)
+    monkeypatch.setattr("oncekit.stack.executions.events_of", as_on_aws)
     lines = [(0, START.format(CRASHED)), (1, "printed without the library"), (2, END.format(CRASHED))]
     assert attempts_of(operator, lines) == [(None, ["printed without the library"])]
 

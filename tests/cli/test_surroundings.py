@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.session import LED_ELSEWHERE, local_endpoint
 from oncekit.local import LocalCloud
 from oncekit.local.once_cloud import PREFIX
+from oncekit.stack.session import LED_ELSEWHERE, local_endpoint
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 TOKEN = "a-real-session-token"

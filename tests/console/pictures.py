@@ -17,7 +17,7 @@ from oncekit.console.drawing.svg import drawing
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server.app import ConsoleServer
 from oncekit.local import LocalCloud, VirtualClock
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
 WIDTH, HEIGHT = 1280, 800

@@ -16,7 +16,7 @@ from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server.app import ConsoleServer
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.engine.interceptors import fails
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

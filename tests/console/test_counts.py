@@ -16,8 +16,8 @@ from oncekit.cli.here.console import LocalActions
 from oncekit.console.here import run_here
 from oncekit.console.parts import part_of
 from oncekit.console.summary import summary
+from oncekit.contract.lanes import MACHINES, Lane
 from oncekit.local import LocalCloud
-from oncekit.local.lanes import MACHINES, Lane
 
 ID = id_of(charge())
 _COUNTS = r"once|[Aa]ttempts? (?:\d+ to )?(\d+)|(\d+) times|was not started|before it started"

@@ -12,9 +12,9 @@ from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
 from oncekit.console.local_source import log_of
 from oncekit.console.record_view import record_view
-from oncekit.console.requests import id_of
+from oncekit.contract.requests import id_of
 from oncekit.local import LocalCloud
-from oncekit.local.faults import times_out
+from oncekit.local.engine.interceptors import times_out
 
 ID = "acme#charge-payment#order-1"
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)

@@ -17,7 +17,7 @@ from oncekit.cli.here.console import LocalActions
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
 from oncekit.local import LocalCloud
-from oncekit.local.faults import before, fails
+from oncekit.local.engine.interceptors import before, fails
 
 ID = "acme#charge-payment#order-1"
 ASKED = "acme#ask-somebody#order-1"

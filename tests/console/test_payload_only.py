@@ -15,7 +15,7 @@ from oncekit.console.local_source import log_of
 from oncekit.console.parts import part_of
 from oncekit.console.summary import of_one
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.engine.interceptors import fails
 
 FUNCTION = Path(__file__).parent / "functions" / "payload_alone"
 ALONE = "probe"

@@ -21,7 +21,7 @@ from oncekit.console.here import run_here
 from oncekit.console.picture import picture
 from oncekit.console.run import Run
 from oncekit.local import LocalCloud
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 MACHINES = rendered_definitions(TEMPLATE)

@@ -11,8 +11,8 @@ from oncekit.console.here import run_here
 from oncekit.console.picture import taken
 from oncekit.console.run import Run, run_of
 from oncekit.local import LocalCloud
+from oncekit.local.engine.interceptors import before, breaks, fails
 from oncekit.local.execution import Execution
-from oncekit.local.faults import before, breaks, fails
 
 PATH = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "JudgeAnswer", "Finalize")
 STARTED = {"id": 1, "previousEventId": 0, "type": "ExecutionStarted", "timestamp": "2026-01-01T00:00:00+00:00"}

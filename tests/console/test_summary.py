@@ -20,10 +20,10 @@ from oncekit.console.here import run_here
 from oncekit.console.parts import part_of
 from oncekit.console.starts import WORK
 from oncekit.console.summary import of_one, summary
+from oncekit.contract.lanes import MACHINES, Lane
 from oncekit.local import Execution, LocalCloud, VirtualClock
+from oncekit.local.engine.interceptors import answer_lost, before, fails, times_out
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, before, fails, times_out
-from oncekit.local.lanes import MACHINES, Lane
 
 LEASE_AND_SWEEP_S = 480
 """In either lane."""

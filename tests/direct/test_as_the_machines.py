@@ -17,7 +17,7 @@ import pytest
 from once import canonical
 from tools import tool
 
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
 RULES = rendered_definitions(ROOT / "template.yaml")["operation"]["States"]["ReceiveRequest"]["Choices"]

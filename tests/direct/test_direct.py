@@ -15,10 +15,10 @@ from invariants import invariants_hold
 from invoking import A_LEASE, DIRECT, Direct, ask
 from tickets import end_by_ticket
 
+from oncekit.contract.items import plain_item
 from oncekit.local import LocalCloud
 from oncekit.local.client_errors import client_error
-from oncekit.local.items import plain_item
-from oncekit.local.own_services import Answer, Proceed, Request, Service
+from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 
 Invoke = Callable[..., Any]
 Recover = Callable[[], None]

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from one_state import states_of
 
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

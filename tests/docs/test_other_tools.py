@@ -17,7 +17,7 @@ from tools import tool
 
 from oncekit.adoption.texts import text
 from oncekit.local import LocalCloud
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "other-tools.md").read_text(encoding="utf-8")

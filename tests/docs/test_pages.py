@@ -19,8 +19,8 @@ from walls import walls
 from write_reference import pages as written
 
 from oncekit.cli.main import COMMANDS, app
-from oncekit.local.deploy import rendered_definitions
-from oncekit.local.template import parse
+from oncekit.local.deployment.deploy import rendered_definitions
+from oncekit.local.templates.template import parse
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

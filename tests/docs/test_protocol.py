@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from once import canonical
 
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/protocol.md").read_text(encoding="utf-8")

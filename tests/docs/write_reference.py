@@ -16,8 +16,8 @@ from typing import Any
 from glossary_links import linked
 
 from oncekit.console.drawing.graph import HEADING
-from oncekit.local.definition import read_yaml
-from oncekit.local.template import parse
+from oncekit.local.templates.definition import read_yaml
+from oncekit.local.templates.template import parse
 
 ALARMS = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
 PARAMETERS = """# Parameters and outputs

@@ -14,7 +14,7 @@ import pytest
 from copies import copy_project
 
 from oncekit.console.drawing.svg import drawing
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

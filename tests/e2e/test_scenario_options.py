@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from scenarios import options
 
-from oncekit.cli.deployed.stack import Stack
 from oncekit.problem import Problem
+from oncekit.stack.stack import Stack
 
 ROOT = Path(__file__).parents[2]
 NOBODY = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": "/nonexistent", "AWS_DEFAULT_REGION": "us-east-1"}

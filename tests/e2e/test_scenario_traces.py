@@ -12,7 +12,7 @@ from scenarios.local_backend import LocalBackend
 from scenarios.run import begun
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.engine.interceptors import fails
 
 ROOT = Path(__file__).parents[2]
 RUN_ID = "e2e-0123abcd"

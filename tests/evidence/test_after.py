@@ -12,11 +12,11 @@ import pytest
 from evidence.answering import Aws
 from once_up import Up, once_up
 
-from oncekit.cli.deployed.stack import Stack
 from oncekit.evidence import __main__ as evidence
 from oncekit.evidence.after import After
 from oncekit.evidence.finding import GREEN, NOBODY, NOT_HERE, RED, Finding, NotLooked, answer
 from oncekit.evidence.latency import Function, latency_of, percentile
+from oncekit.stack.stack import Stack
 
 ROOT = Path(__file__).parents[2]
 MACHINE = "arn:aws:states:us-east-1:123456789012:stateMachine:once-Operation"

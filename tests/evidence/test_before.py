@@ -12,7 +12,7 @@ from evidence.answering import Aws
 
 from oncekit.evidence.before import EVENTS, LINES, Before, policies_of
 from oncekit.evidence.finding import GREEN, NOBODY, NOT_HERE, RED, Finding, Question, answer
-from oncekit.local.deploy import planned
+from oncekit.local.deployment.deploy import planned
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 NAMED = "arn:*:lambda:*:*:function:evidence:live"

@@ -62,7 +62,7 @@ def test_without_the_extra_run_says_what_to_install(bare: Installed, wheel: Path
 
 
 def test_without_the_extra_the_library_and_all_that_operators_use_can_be_imported(bare: Installed) -> None:
-    folders = ("oncekit/cli/deployed", "oncekit/cli/doctor", "oncekit/console/drawing")
+    folders = ("oncekit/contract", "oncekit/stack", "oncekit/cli/deployed", "oncekit/console/drawing")
     modules = [*(each for folder in folders for each in _modules(folder)), "oncekit.cli.paper", "once"]
     done = bare.run(str(bare.python), "-c", "".join(f"import {each}\n" for each in modules))
     assert done.returncode == 0, done.stderr

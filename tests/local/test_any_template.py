@@ -14,11 +14,11 @@ import pytest
 from event_stand import HEAD, Stand, deployed
 
 from oncekit.local import LocalCloud
-from oncekit.local.deploy import deploy, planned
+from oncekit.local.deployment.deploy import deploy, planned
 from oncekit.local.events.exchange import left_out
 from oncekit.local.gateway.http_api import http_apis
-from oncekit.local.intrinsics import TemplateError
-from oncekit.local.template import load
+from oncekit.local.templates.intrinsics import TemplateError
+from oncekit.local.templates.template import load
 
 pytestmark = pytest.mark.ours
 

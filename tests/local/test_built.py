@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.local.deploy import deploy, planned
+from oncekit.local.deployment.deploy import deploy, planned
 from oncekit.local.events.exchange import left_out
-from oncekit.local.template import load
+from oncekit.local.templates.template import load
 
 pytestmark = pytest.mark.ours
 

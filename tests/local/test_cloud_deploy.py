@@ -12,12 +12,12 @@ import pytest
 from event_stand import Stand, worker
 
 from oncekit.local import LocalCloud
-from oncekit.local.deploy import deploy
+from oncekit.local.deployment.deploy import deploy
+from oncekit.local.deployment.resources import Deployed
+from oncekit.local.deployment.stack import Stack
 from oncekit.local.events.exchange import left_out
-from oncekit.local.intrinsics import TemplateError
-from oncekit.local.resources import Deployed
-from oncekit.local.stack import Stack
-from oncekit.local.template import load
+from oncekit.local.templates.intrinsics import TemplateError
+from oncekit.local.templates.template import load
 
 pytestmark = pytest.mark.ours
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError
+from oncekit.local.templates.intrinsics import NO_VALUE, Resolver, TemplateError
 
 pytestmark = pytest.mark.ours
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.local.definition import DefinitionError, render_definition
-from oncekit.local.deploy import planned
-from oncekit.local.template import TemplateError, load, parse
+from oncekit.local.deployment.deploy import planned
+from oncekit.local.templates.definition import DefinitionError, render_definition
+from oncekit.local.templates.template import TemplateError, load, parse
 
 pytestmark = pytest.mark.ours
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from oncekit.local.deploy import missing_values, planned
-from oncekit.local.intrinsics import TemplateError
-from oncekit.local.template import load
+from oncekit.local.deployment.deploy import missing_values, planned
+from oncekit.local.templates.intrinsics import TemplateError
+from oncekit.local.templates.template import load
 
 pytestmark = pytest.mark.ours
 

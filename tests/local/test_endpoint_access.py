@@ -17,7 +17,7 @@ from scenario import charge, rows
 from signing import keys
 
 from oncekit.local import LocalCloud
-from oncekit.local.access_keys import authorization
+from oncekit.local.endpoint.access_keys import authorization
 from oncekit.local.once_cloud import PREFIX
 
 pytestmark = pytest.mark.ours

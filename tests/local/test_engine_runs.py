@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.boundaries import Boundary, boundaries
+from oncekit.local.engine.boundaries import Boundary, boundaries
 from oncekit.local.engine.service_calls import Call
 
 Given = dict[str, Any]

@@ -9,7 +9,7 @@ from engine_machines import END, Execute, create, executes, start, task
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine.integrations import java_name
-from oncekit.local.faults import fails, never_arrives
+from oncekit.local.engine.interceptors import fails, never_arrives
 
 
 @pytest.fixture

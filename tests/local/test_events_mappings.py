@@ -12,7 +12,7 @@ from event_stand import HEAD, Stand, deployed, function, queue
 
 from oncekit.local import LocalCloud
 from oncekit.local.events.exchange import left_out
-from oncekit.local.intrinsics import TemplateError
+from oncekit.local.templates.intrinsics import TemplateError
 
 REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
 QUEUES = queue("Dead") + queue("Requests", REDRIVE)

@@ -11,7 +11,7 @@ from event_stand import Stand, in_name_only, queue, worker
 
 from oncekit.local.events import Delivery
 from oncekit.local.events.exchange import left_out
-from oncekit.local.intrinsics import TemplateError
+from oncekit.local.templates.intrinsics import TemplateError
 
 EVENT = {
     "id": "o-1",

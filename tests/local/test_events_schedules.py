@@ -8,7 +8,7 @@ import pytest
 from event_stand import Stand, queue, worker
 
 from oncekit.local.events.expressions import turns_of
-from oncekit.local.intrinsics import TemplateError
+from oncekit.local.templates.intrinsics import TemplateError
 
 pytestmark = pytest.mark.ours
 

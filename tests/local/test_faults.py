@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from event_stand import Stand, worker
 
-from oncekit.local.faults import runs_twice
+from oncekit.local.engine.interceptors import runs_twice
 
 pytestmark = pytest.mark.ours
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oncekit.local.kept_files import KeptFiles
-from oncekit.local.template import load
+from oncekit.local.templates.template import load
 
 pytestmark = pytest.mark.ours
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
-from oncekit.local.deploy import planned
-from oncekit.local.intrinsics import TemplateError
-from oncekit.local.lanes import Lane
+from oncekit.local.deployment.deploy import planned
+from oncekit.local.templates.intrinsics import TemplateError
 
 pytestmark = pytest.mark.ours
 

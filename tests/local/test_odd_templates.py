@@ -12,9 +12,9 @@ from commands import once
 from event_stand import Stand
 
 from oncekit.cli.template import clear_errors
-from oncekit.local.deploy import deploy
+from oncekit.local.deployment.deploy import deploy
 from oncekit.local.events.exchange import left_out
-from oncekit.local.template import load
+from oncekit.local.templates.template import load
 from oncekit.problem import Problem
 
 pytestmark = pytest.mark.ours

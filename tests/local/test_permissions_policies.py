@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.permissions.needs import Need
 from oncekit.local.permissions.policies import Answer, Role, refusals_of, roles_of
-from oncekit.local.resources import Deployed
 
 pytestmark = pytest.mark.ours
 

@@ -10,7 +10,7 @@ import pytest
 from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Shape, StructureShape
 from botocore.serialize import create_serializer
 
-from oncekit.local.rest_requests import RestRequest, loader, operation_of
+from oncekit.local.endpoint.rest_requests import RestRequest, loader, operation_of
 
 pytestmark = pytest.mark.ours
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from oncekit.local import LocalCloud
-from oncekit.local.definition import DefinitionError
-from oncekit.local.template import TemplateError
+from oncekit.local.templates.definition import DefinitionError
+from oncekit.local.templates.template import TemplateError
 
 pytestmark = pytest.mark.ours
 

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from oncekit.local.access_keys import AccessKeys
-from oncekit.local.loopback import Loopback, PortInUseError
-from oncekit.local.own_services import OwnServices
+from oncekit.local.endpoint.access_keys import AccessKeys
+from oncekit.local.endpoint.loopback import Loopback, PortInUseError
+from oncekit.local.endpoint.own_services import OwnServices
+from oncekit.local.endpoint.server import Server
 from oncekit.local.permissions import Permissions
-from oncekit.local.server import Server
 
 pytestmark = pytest.mark.ours
 

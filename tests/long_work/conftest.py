@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from adoption.conftest import Application
 
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "long-work.md").read_text()

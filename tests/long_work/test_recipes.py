@@ -16,11 +16,11 @@ from http_client import Client, Response
 from once import clients
 from once.settings import settings
 
-from oncekit.local.faults import before, fails
+from oncekit.local.engine.interceptors import before, fails
 from oncekit.local.permissions.needs import Need
 from oncekit.local.permissions.policies import Answer
 from oncekit.testing import answer_lost, function_crashes
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.plugin import RunMatrix
 
 ORDER = {"operation": "fulfil-order", "idempotencyKey": "o-1", "payload": {"orderId": "o-1"}}

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oncekit.cli.deployed.decisions import FORGOTTEN
 from oncekit.local import Execution
 from oncekit.promises.checker import faults_in
 from oncekit.promises.evidence import Evidence
 from oncekit.promises.journal import Actor, Fault, Item, Start, Write
+from oncekit.stack.decisions import FORGOTTEN
 
 Happened = Write | Start | Execution | Mapping[str, Any]
 """A mapping is what is kept of a refused request."""

@@ -34,8 +34,8 @@ from promises.story import (
 )
 
 from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.endpoint.own_services import OwnServices
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.own_services import OwnServices
 from oncekit.promises import checker
 from oncekit.promises.evidence import evidence_of
 from oncekit.promises.journal import Actor, Item, Journal, Start, Write, all_records, unseen_faults

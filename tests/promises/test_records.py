@@ -23,7 +23,7 @@ from promises.story import (
     without,
 )
 
-from oncekit.local.quotas import MOST_INLINE_BYTES
+from oncekit.contract.quotas import MOST_INLINE_BYTES
 
 ONE = ref("results/one")
 

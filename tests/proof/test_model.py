@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 from once import direct
 
-from oncekit.cli.deployed import decisions, records
-from oncekit.cli.deployed.records import Record
-from oncekit.cli.deployed.stack import Stack
 from oncekit.proof.model import operators
 from oncekit.proof.model.cases import (
     ACQUIRE,
@@ -31,6 +28,9 @@ from oncekit.proof.model.cases import (
 from oncekit.proof.model.exploration import Counterexample, explore
 from oncekit.proof.model.machine import NOW
 from oncekit.proof.model.world import Budget
+from oncekit.stack import decisions, records
+from oncekit.stack.records import Record
+from oncekit.stack.stack import Stack
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from one_state import states_of
 
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 from oncekit.proof.mutants import judges
 from oncekit.proof.mutants.changes import (
     FAST,

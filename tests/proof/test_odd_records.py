@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from odd import BUSINESS, ENDS, FUNCTION, OPERATION, REQUEST, cases, replying
 from scenario import A_LEASE, dies, operations
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.lanes import Lane
 
 LAWLESS = {"States.QueryEvaluationError", "States.DataLimitExceeded", "DynamoDB.AmazonDynamoDBException"}
 LAWLESS |= {"DynamoDB.ConditionalCheckFailedException"}

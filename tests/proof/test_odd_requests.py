@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from odd import OPERATION, UNSEEN, cases
 from scenario import operations
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.lanes import Lane
 
 SANE = {"operation": OPERATION, "idempotencyKey": "k", "payload": {}}
 lanes = st.sampled_from(("full", "fast"))

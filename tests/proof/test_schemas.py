@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from template_parts import PARTS, TEMPLATE, resolver
 
-from oncekit.local.intrinsics import Resolver
-from oncekit.local.template import load, parse
+from oncekit.local.templates.intrinsics import Resolver
+from oncekit.local.templates.template import load, parse
 
 REGIONS = ["us-east-1", "cn-north-1"]
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"

@@ -12,7 +12,7 @@ from commands import Done
 from scenarios.backend import TooLateError
 from scenarios.fast_lane import Look, started_synchronously
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.stack.stack import Stack
 
 Found = TypeVar("Found")
 FIRST_LOOK, LAST_LOOK = 0.2, 2.0

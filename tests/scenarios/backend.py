@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from commands import Done
 from scenarios.fast_lane import Look
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.stack.stack import Stack
 
 Found = TypeVar("Found")
 

@@ -14,7 +14,7 @@ from typing import Any
 from scenarios.backend import Backend
 
 from oncekit.bench.cost.prices import INVOCATION, PUT, READ, TRANSITION, WRITE
-from oncekit.local.quotas import MOST_INLINE_BYTES
+from oncekit.contract.quotas import MOST_INLINE_BYTES
 
 INDEX_UNITS, READ_UNITS = 2, 2
 GIGABYTES, GIGABYTE_SECOND = 0.5, 0.0000166667

@@ -9,7 +9,7 @@ from typing import Any
 
 from scenarios.fast_lane import FastLane
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.stack.stack import Stack
 
 MOST_EXECUTIONS = 1_000
 """Of the stack since the run began; beyond that others are at work, and the rest is not looked at."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from botocore.config import Config
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.stack.stack import Stack
 
 Look = Callable[[], Mapping[str, Any] | None]
 """The end of an execution, in the shape of DescribeExecution; None while it runs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.stack.stack import Stack
 
 
 def open_latch(stack: Stack, place: str) -> None:

@@ -12,9 +12,9 @@ from commands import Done, Sessions, once
 from scenarios.backend import TooLateError
 from scenarios.fast_lane import Look
 
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import LocalCloud, VirtualClock
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack, connect
 
 Found = TypeVar("Found")
 MOMENT = 0.02

@@ -8,10 +8,10 @@ import pytest
 from scenarios.own_function import name_of
 from scenarios.run import new_id
 
-from oncekit.cli.deployed.aws_errors import clear_aws_errors
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.problem import Problem
+from oncekit.stack.aws_errors import clear_aws_errors
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack, connect
 
 FOLDER = Path(__file__).parent
 STATES = FOLDER.parent / "states"

@@ -17,9 +17,9 @@ from typing import Any
 
 from scenarios.backend import Backend
 
-from oncekit.cli.deployed.stack import Stack
-from oncekit.operation_functions import LIVE, OperationFunctions
+from oncekit.contract.operation_functions import LIVE, OperationFunctions
 from oncekit.problem import Problem
+from oncekit.stack.stack import Stack
 
 CODE = Path(__file__).parent / "function" / "app.py"
 OPERATION, MODEL = "e2e", "place-order"

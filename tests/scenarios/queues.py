@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.stack.stack import Stack
 
 HIDDEN_SECONDS = 30
 MOST_LOOKS = 50

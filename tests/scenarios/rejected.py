@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.stack.stack import Stack
 
 
 def rejected_of(stack: Stack, mark: str, since: float) -> dict[str, str]:

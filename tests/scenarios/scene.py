@@ -20,9 +20,9 @@ from scenarios.queues import Queues
 from scenarios.rejected import rejected_of
 from scenarios.tables import rows_with
 
-from oncekit.cli.deployed import ways
-from oncekit.cli.deployed.records import Record, find
 from oncekit.problem import Problem
+from oncekit.stack import ways
+from oncekit.stack.records import Record, find
 
 Found = TypeVar("Found")
 Request = dict[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oncekit.cli.deployed.stack import Stack
-from oncekit.local.items import plain_item
+from oncekit.contract.items import plain_item
+from oncekit.stack.stack import Stack
 
 MOST_PAGES = 100
 """Of 1 MB each, 128 read units, so that looking at a table by mistake costs no more than a cent or two."""

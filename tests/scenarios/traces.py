@@ -14,7 +14,7 @@ from scenarios.queues import Queues
 from scenarios.rejected import rejected_of
 from scenarios.tables import rows_with
 
-from oncekit.cli.deployed.stack import Stack
+from oncekit.stack.stack import Stack
 
 SECONDS_TO_END = 90
 """For executions that a scenario left at work; what is not over by then is stopped."""

@@ -12,8 +12,8 @@ from http_client import Client
 from scenario import BUSINESS, charge, dies, put
 
 from oncekit.local import LocalCloud, VirtualClock
+from oncekit.local.engine.interceptors import answer_lost, never_arrives
 from oncekit.local.events import Delivery
-from oncekit.local.faults import answer_lost, never_arrives
 from oncekit.local.once_cloud import PREFIX
 from oncekit.proof.simulation.paths import ORDER, request
 

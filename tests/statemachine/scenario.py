@@ -15,14 +15,14 @@ from botocore.exceptions import ClientError
 from commands import Sessions
 from late_calls import answers
 
-from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.records import read
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack, connect
+from oncekit.contract.lanes import FULL, Lane
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.interceptors import fails, never_arrives
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import fails, never_arrives
-from oncekit.local.lanes import FULL, Lane
+from oncekit.stack import decisions
+from oncekit.stack.records import read
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack, connect
 
 A_LEASE = 3600
 """Seconds after which every lease is over, in either lane."""

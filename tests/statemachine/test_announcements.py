@@ -20,15 +20,15 @@ from scenario import LANES, charge, id_of, operators, released, scripted
 from template_parts import TEMPLATE, written_with
 from tickets import end_by_ticket
 
-from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.records import read
+from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
+from oncekit.local.endpoint.own_services import Answer, Proceed, Request
+from oncekit.local.engine.interceptors import answer_lost
 from oncekit.local.events import Delivery, Fate
-from oncekit.local.faults import answer_lost
-from oncekit.local.lanes import Lane
-from oncekit.local.own_services import Answer, Proceed, Request
 from oncekit.local.permissions.needs import Need
 from oncekit.local.permissions.policies import permissions_of
+from oncekit.stack import decisions
+from oncekit.stack.records import read
 
 RULE, QUEUE = "ends", "heard"
 PAGE = (TEMPLATE.parent / "docs" / "announcements.md").read_text()

@@ -12,10 +12,10 @@ from latches import Latches
 from scenario import BUSINESS, LANES, cause, charge, id_of, outage, record_of, result, run, scripted
 
 from oncekit.bench.cost.counting import size_of
+from oncekit.contract.lanes import Lane
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.interceptors import before
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import before
-from oncekit.local.lanes import Lane
 
 ATTEMPTS = 10
 """MaxAttempts, by default."""

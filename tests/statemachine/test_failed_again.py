@@ -11,10 +11,10 @@ from botocore.exceptions import ClientError
 from latches import Latches
 from scenario import LANES, cause, id_of, operations, record_of, result, run, scripted
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
+from oncekit.local.engine.interceptors import answer_lost, before, never_arrives
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.faults import answer_lost, before, never_arrives
-from oncekit.local.lanes import Lane
 
 FAILS, WORKS = {"raise": "PermanentError", "message": "no money"}, {"return": "paid"}
 AGAIN = {"onFailed": "retry"}

@@ -18,7 +18,7 @@ from scenario import (
 )
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import before, never_arrives, runs_twice
+from oncekit.local.engine.interceptors import before, never_arrives, runs_twice
 
 A_RUN = 300
 """Seconds after which AWS ends an execution of the fast lane."""

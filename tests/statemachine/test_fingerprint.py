@@ -19,7 +19,7 @@ from test_results import values
 
 from oncekit.asl.expression import Evaluator
 from oncekit.local import VirtualClock
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 DEFINITION = rendered_definitions(TEMPLATE)["operation"]

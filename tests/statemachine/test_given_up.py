@@ -25,10 +25,10 @@ from scenario import (
     scripted,
 )
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.interceptors import answer_lost, before, breaks, fails, never_arrives
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, before, breaks, fails, never_arrives
-from oncekit.local.lanes import Lane
 
 Recover = Callable[[], Execution]
 LONG = 2.5 * 86_400

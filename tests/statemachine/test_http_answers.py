@@ -14,7 +14,7 @@ from scenario import BUSINESS, cause, charge, dead, rows
 from tickets import end_by_ticket
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import answer_lost, fails, never_arrives
+from oncekit.local.engine.interceptors import answer_lost, fails, never_arrives
 
 CHARGE = charge()["payload"]
 FUNCTIONS = Path(__file__).parents[1] / "functions"

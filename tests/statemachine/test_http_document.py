@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from oncekit.local import LocalCloud
-from oncekit.local.access_keys import authorization
+from oncekit.local.endpoint.access_keys import authorization
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.yaml"
 bounded = settings(

@@ -14,11 +14,11 @@ from http_client import POOL, Client, Response, token
 from latches import Latches
 from scenario import LANES, charge, record_of, rows, run, scripted
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
+from oncekit.local.deployment.resources import Deployed
+from oncekit.local.engine.interceptors import never_arrives
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.faults import never_arrives
-from oncekit.local.lanes import Lane
-from oncekit.local.resources import Deployed
 
 CHARGE = charge()["payload"]
 

@@ -12,9 +12,9 @@ from http_client import Client
 from latches import Latches
 from scenario import LANES, record_of, result, run, scripted
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
-from oncekit.local.faults import before, fails
-from oncekit.local.lanes import Lane
+from oncekit.local.engine.interceptors import before, fails
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = ROOT / "tests" / "functions"

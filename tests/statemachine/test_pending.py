@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from scenario import LANES, cause, dead, ends_in, record_of, released, result, run
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import answer_lost
-from oncekit.local.lanes import Lane
+from oncekit.local.engine.interceptors import answer_lost
 from oncekit.local.once_cloud import PREFIX
 
 FUNCTION = Path(__file__).parents[1] / "functions" / "goes_on"

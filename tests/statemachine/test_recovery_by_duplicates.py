@@ -10,9 +10,9 @@ from latches import Latches
 from late_calls import answers
 from scenario import A_LEASE, LANES, begun_again, believed_dead, died, record_of, result, scripted
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import before
-from oncekit.local.lanes import Lane
+from oncekit.local.engine.interceptors import before
 
 
 def test_lock_of_a_dead_owner_is_left_alone_within_its_lease(cloud: LocalCloud, latches: Latches) -> None:

@@ -10,9 +10,9 @@ from http_client import Client
 from latches import Latches
 from scenario import LANES, cause, charge, id_of, operations, record_of, run, scripted
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
-from oncekit.local.faults import answer_lost, before, never_arrives
-from oncekit.local.lanes import Lane
+from oncekit.local.engine.interceptors import answer_lost, before, never_arrives
 
 
 def without(field: str) -> dict[str, Any]:

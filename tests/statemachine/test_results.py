@@ -14,9 +14,9 @@ from odd import cases
 from once.result_store import ResultStore
 from scenario import BUSINESS, LANES, answer, cause, id_of, record_of, run, scripted
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.lanes import Lane
 
 
 @pytest.mark.parametrize("size", [20_000, 300_000], ids=["kept by CacheResponse", "offloaded by the library"])

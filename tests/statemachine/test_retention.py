@@ -9,7 +9,7 @@ import pytest
 from scenario import answer, charge, record_of, result, rows
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import before
+from oncekit.local.engine.interceptors import before
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 DAY = 86_400

@@ -17,7 +17,7 @@ from scenario import id_of, operations, record_of, scripted
 from oncekit.gate.machine import Machine
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.client_errors import client_error
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 from oncekit.local.engine.service_calls import Call, Interceptor
 
 Recover = Callable[[], Execution]

@@ -16,9 +16,9 @@ from one_state import State, Way
 from oncekit.asl.definition import is_expression
 from oncekit.asl.errors import StateError
 from oncekit.asl.history import iso
-from oncekit.cli.deployed.aws_errors import clear_aws_errors
-from oncekit.cli.deployed.session import Place, local_endpoint, session_at
 from oncekit.problem import Problem
+from oncekit.stack.aws_errors import clear_aws_errors
+from oncekit.stack.session import Place, local_endpoint, session_at
 
 
 def client(profile: str | None, region: str | None) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from one_state import FAST, FULL, MAX_ATTEMPTS, NOW, Lane, State, machine_of
 from scenarios.options import states_run_on_aws
 
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 from oncekit.problem import Problem
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"

@@ -10,7 +10,7 @@ from urllib.parse import quote_plus
 import pytest
 from one_state import NOW, STOPS_AT, State, Way
 
-from oncekit.local.http_request import received
+from oncekit.contract.http_request import received
 
 States = Callable[..., State]
 LEAST: dict[str, Any] = {"operation": "charge", "tenant": "acme", "idempotencyKey": "k", "payload": {}}

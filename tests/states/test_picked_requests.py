@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from one_state import State, Way
 
-from oncekit.local.picked_request import picked
+from oncekit.contract.picked_request import picked
 
 States = Callable[..., State]
 ONCE: dict[str, Any] = {"operation": "charge", "key": ["id"], "payload": ["order"], "onCrash": "quarantine"}

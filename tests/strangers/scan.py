@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.local.kept_files import caches_of_the_user
-from oncekit.local.template import TemplateError, parse
+from oncekit.local.templates.template import TemplateError, parse
 
 ENDS = (".yaml", ".yml", ".json", ".template")
 FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")

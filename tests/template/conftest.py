@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from template_parts import all_resources
 
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"

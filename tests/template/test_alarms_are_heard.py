@@ -18,11 +18,11 @@ from published import ALARM, SWEEP, Day, NotThere, Stack, deployed, stack_with
 from scenario import BUSINESS, charge, dies, id_of
 from template_parts import PARTS, TEMPLATE, all_resources, was_added, written_with
 
+from oncekit.contract.lanes import FAST, FULL, Lane
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.interceptors import before
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import before
-from oncekit.local.lanes import FAST, FULL, Lane
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 
 TOPIC, KEY = "AlarmTopic", "arn:aws:kms:us-east-1:123456789012:key/some"
 MACHINES: Mapping[Lane, str] = {FULL: "OperationStateMachine", FAST: "FastStateMachine"}

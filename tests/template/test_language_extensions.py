@@ -13,7 +13,7 @@ from template_parts import PARTS, TEMPLATE, values_for
 from tools import tool
 
 from oncekit.adoption.folder import installed
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 
 RESOLVE = """
 import json, sys

@@ -16,10 +16,10 @@ from template_parts import was_added
 
 from oncekit.local import LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.permissions import Denial
 from oncekit.local.permissions.guard import Use
 from oncekit.local.permissions.policies import Permission
-from oncekit.local.resources import Deployed
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 NOTES = "notes-of-library-calls"

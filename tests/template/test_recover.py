@@ -19,8 +19,8 @@ from template_parts import resolver
 
 from oncekit.local import LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.elsewhere import Elsewhere
-from oncekit.local.template import Template, load, parse
+from oncekit.local.templates.elsewhere import Elsewhere
+from oncekit.local.templates.template import Template, load, parse
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/recover-a-stack.md").read_text()

@@ -13,8 +13,8 @@ from cfnlint.helpers import REGIONS
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 from template_parts import PARTS, TEMPLATE, values_for
 
-from oncekit.local.intrinsics import Resolver
-from oncekit.local.template import load, parameter_values
+from oncekit.local.templates.intrinsics import Resolver
+from oncekit.local.templates.template import load, parameter_values
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ROOT / "oncekit" / "adoption" / "texts"

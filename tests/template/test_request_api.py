@@ -16,11 +16,11 @@ from openapi_spec_validator import validate
 from template_parts import values_for, written_with
 
 from oncekit.cli.here.openapi import as_yaml, document
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 from oncekit.local.gateway.exchange import Sent, rendered
 from oncekit.local.gateway.rest_api import Method
 from oncekit.local.gateway.variables import new_context
-from oncekit.local.template import load
+from oncekit.local.templates.template import load
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"

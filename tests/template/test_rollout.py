@@ -9,7 +9,7 @@ import pytest
 import yaml
 from template_parts import OWN_FUNCTIONS, TEMPLATE, all_resources, references, resolver, values_for
 
-from oncekit.local.template import Template, load
+from oncekit.local.templates.template import Template, load
 
 GRADUAL = {"Canary": "Canary10Percent10Minutes", "Linear": "Linear10PercentEvery1Minute"}
 

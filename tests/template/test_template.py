@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from template_parts import OWN_FUNCTIONS, TEMPLATE, references, resolver, values_for
 
-from oncekit.local.template import load, parameter_values, parse
+from oncekit.local.templates.template import load, parameter_values, parse
 
 ROOT = Path(__file__).parents[2]
 Resources = dict[str, dict[str, Any]]

@@ -9,7 +9,7 @@ import pytest
 from template_parts import resolver
 
 from oncekit.local.events.patterns import matches
-from oncekit.local.template import load
+from oncekit.local.templates.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]

@@ -100,23 +100,28 @@ INWARD = (
     "once",
     "oncekit.problem",
     "oncekit.application",
-    "oncekit.operation_functions",
-    "oncekit.own_stack",
+    "oncekit.contract",
     "oncekit.own_template",
     "oncekit.asl",
+    "oncekit.console",
+    "oncekit.stack",
+    "oncekit.cli",
     "oncekit.local",
+    "oncekit.console.here",
+    "oncekit.console.local_source",
+    "oncekit.console.server",
     "oncekit.promises",
     "oncekit.testing",
-    "oncekit.console",
     "oncekit.adoption",
+    "oncekit.cli.template",
+    "oncekit.cli.here",
     "oncekit.gate",
-    "oncekit.cli",
     "oncekit.bench",
     "oncekit.release",
     "oncekit.proof",
     "oncekit.evidence",
 )
-"""The rooms of which each may import only those before it."""
+"""The rooms of which each may import only those before it; a module is in the last of them that has it."""
 
 
 @pytest.fixture(scope="module")
@@ -155,9 +160,25 @@ def test_nothing_imports_what_imports_it(house_imports: Mapping[str, set[str]]) 
 
 def test_no_room_imports_one_that_is_further_out(house_imports: Mapping[str, set[str]]) -> None:
     def room(module: str) -> int | None:
-        return next((number for number, name in enumerate(INWARD) if f"{module}.".startswith(f"{name}.")), None)
+        return max((INWARD.index(name) for name in INWARD if f"{module}.".startswith(f"{name}.")), default=None)
 
     assert {".".join(module.split(".")[:2]) for module in house_imports if room(module) is None} == {"oncekit.__init__"}
     found = [(importer, each) for importer, imported in house_imports.items() for each in imported]
     rooms = [(importer, each, room(importer), room(each)) for importer, each in found]
     assert [each[:2] for each in rooms if None not in each[2:] and each[2] < each[3]] == []
+
+
+def test_nothing_imports_the_commands_but_they_themselves(house_imports: Mapping[str, set[str]]) -> None:
+    others = {name: found for name, found in house_imports.items() if not name.startswith("oncekit.cli.")}
+    assert [name for name, found in others.items() if any(each.startswith("oncekit.cli.") for each in found)] == []
+
+
+def test_what_works_on_a_stack_loads_nothing_of_the_local_cloud() -> None:
+    folders = [ROOT / "oncekit" / each for each in ("contract", "stack", "cli/deployed")]
+    files = [path.relative_to(ROOT) for folder in folders for path in sorted(folder.rglob("*.py"))]
+    names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
+    program = f"import importlib, sys\nfor each in {names}: importlib.import_module(each)\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    not_needed = ("moto.", "werkzeug.", "jsonata.", *(f"{room}." for room in INWARD[INWARD.index("oncekit.local") :]))
+    assert {*names} <= {*loaded} and [each for each in loaded if f"{each}.".startswith(not_needed)] == []

@@ -13,9 +13,9 @@ from typing import Any
 
 from oncekit.bench.cost.counting import Cost, Counter
 from oncekit.bench.cost.measuring import Bench
-from oncekit.local.lanes import DIRECT, FULL
+from oncekit.contract.lanes import DIRECT, FULL
+from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.once_cloud import PREFIX
-from oncekit.local.own_services import Answer, Proceed, Request, Service
 
 OPERATION = "bench-direct"
 AGAIN = "second attempt succeeds"

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from oncekit.bench.cost.counting import Cost, Counter
 from oncekit.bench.cost.measuring import OPERATION, Bench
-from oncekit.local.access_keys import authorization
+from oncekit.local.endpoint.access_keys import authorization
+from oncekit.local.engine.interceptors import before
 from oncekit.local.execution import execution_of
-from oncekit.local.faults import before
 
 LANE = "HTTP"
 LOOKED_UP = "GET of the status, 1 KB result"

@@ -10,9 +10,9 @@ from typing import Any
 
 from oncekit.bench.cost import logged
 from oncekit.bench.cost.counting import Cost, Counter
+from oncekit.contract.lanes import FAST, FULL, Lane
 from oncekit.local.engine.service_calls import Interceptor
 from oncekit.local.execution import Execution
-from oncekit.local.lanes import FAST, FULL, Lane
 from oncekit.local.once_cloud import PREFIX, LocalCloud
 
 OPERATION = "bench-work"

@@ -11,10 +11,10 @@ from oncekit.bench.cost.by_http import LANE as HTTP
 from oncekit.bench.cost.by_http import http_paths
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import LANES, OPERATION, Bench
+from oncekit.contract.lanes import DIRECT, FAST, FULL, Lane
 from oncekit.local import VirtualClock
+from oncekit.local.engine.interceptors import before, fails
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.faults import before, fails
-from oncekit.local.lanes import DIRECT, FAST, FULL, Lane
 
 SIZES = (("300-byte", 300), ("1 KB", 1024), ("20 KB", 20_000))
 LARGE_REQUEST_BYTES = 8_000

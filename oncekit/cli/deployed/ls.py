@@ -1,4 +1,4 @@
-"""`once ls`: the operations that somebody may have to look at, or the refused requests; listing.py reads the table."""
+"""`once ls`: the operations that somebody may have to look at, or the refused requests."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from oncekit.cli.deployed import listing, rejected_lines
-from oncekit.cli.deployed import rejected as refused
-from oncekit.cli.deployed.listing import LONGEST_ID, age, lasting, since
+from oncekit.cli.deployed import rejected_lines
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import ODD, OPEN
-from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Json, Profile, Refusal, Region, StackName
 from oncekit.cli.outcomes import COLOURS, mark_of
 from oncekit.cli.terminal import Entry, tell
 from oncekit.console.visible import short
 from oncekit.problem import Problem
+from oncekit.stack import listing
+from oncekit.stack import rejected as refused
+from oncekit.stack.listing import LONGEST_ID, age, lasting, since
+from oncekit.stack.records import ODD, OPEN
+from oncekit.stack.session import Place
 
 HEAD = ("", "status", "lane", "attempts", "age", "pending", "overdue", "error", "id")
 

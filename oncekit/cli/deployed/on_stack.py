@@ -8,11 +8,11 @@ from typing import Any
 
 import typer
 
-from oncekit.cli.deployed.aws_errors import clear_aws_errors
-from oncekit.cli.deployed.records import Changed
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.cli.terminal import Entry, say_json, tell
+from oncekit.stack.aws_errors import clear_aws_errors
+from oncekit.stack.records import Changed
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack, connect
 
 CONFLICT = 3
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oncekit.cli.deployed.listing import LONGEST_ID, age
 from oncekit.cli.deployed.on_stack import answered
-from oncekit.cli.deployed.rejected import CAN_START, DELETED, STARTED, STUCK, Handled
-from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.terminal import Entry
 from oncekit.console.visible import short
+from oncekit.stack.listing import LONGEST_ID, age
+from oncekit.stack.rejected import CAN_START, DELETED, STARTED, STUCK, Handled
+from oncekit.stack.stack import Stack
 
 MARKS = {STARTED: "✓", CAN_START: "↻", DELETED: "✓"}
 

@@ -8,15 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import decisions, forget, rejected_lines
-from oncekit.cli.deployed import rejected as refused
+from oncekit.cli.deployed import rejected_lines
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import is_pending
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
 from oncekit.cli.terminal import Entry, ask, tell
 from oncekit.problem import Problem
+from oncekit.stack import decisions, forget
+from oncekit.stack import rejected as refused
+from oncekit.stack.records import is_pending
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack
 
 RISK = (
     "Releasing forgets that business logic was started: the next request with this id, an event that is delivered "

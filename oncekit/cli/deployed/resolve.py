@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Id, Json, Profile, Region, StackName
 from oncekit.cli.terminal import Entry
 from oncekit.cli.user_files import read_result
 from oncekit.problem import Problem
+from oncekit.stack import decisions
+from oncekit.stack.session import Place
 
 WAS_PENDING = (
     "It was pending: work elsewhere that has begun may go on, and is told this end when it comes with its ticket. If "

@@ -8,16 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import decisions, rejected_lines
-from oncekit.cli.deployed import rejected as refused
+from oncekit.cli.deployed import rejected_lines
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import Changed, Missing
-from oncekit.cli.deployed.rejected import STUCK
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
 from oncekit.cli.terminal import Entry
 from oncekit.problem import Problem
+from oncekit.stack import decisions
+from oncekit.stack import rejected as refused
+from oncekit.stack.records import Changed, Missing
+from oncekit.stack.rejected import STUCK
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack
 
 MEANS_RETRY = "Its request starts again, unchanged, under a higher fence; finished steps are kept."
 WAS_PENDING = (

@@ -12,12 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import ways
-from oncekit.cli.deployed.aws_errors import is_denied
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import Missing, find, is_pending
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, lane_to_start
 from oncekit.cli.outcomes import (
     AT_WORK,
@@ -32,10 +27,15 @@ from oncekit.cli.outcomes import (
 )
 from oncekit.cli.terminal import say
 from oncekit.cli.user_files import read_event, where
-from oncekit.console.requests import id_in
-from oncekit.local.lanes import FAST, MACHINES, Lane
-from oncekit.local.quotas import EXPRESS_SECONDS
+from oncekit.contract.lanes import FAST, MACHINES, Lane
+from oncekit.contract.quotas import EXPRESS_SECONDS
+from oncekit.contract.requests import id_in
 from oncekit.problem import Problem
+from oncekit.stack import ways
+from oncekit.stack.aws_errors import is_denied
+from oncekit.stack.records import Missing, find, is_pending
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0
 """Seconds between looks: DescribeExecution is limited to some ten a second, for everybody in the account."""

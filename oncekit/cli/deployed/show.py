@@ -9,24 +9,25 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed import rejected_lines
-from oncekit.cli.deployed.aws_errors import is_denied
-from oncekit.cli.deployed.executions import LEASE_OVER, MAY_RUN, NO_EXECUTION
-from oncekit.cli.deployed.facts import inspect
-from oncekit.cli.deployed.listing import since
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.records import RELEASED, Missing, Record, is_pending
-from oncekit.cli.deployed.session import Place
-from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Attempts
 from oncekit.cli.terminal import Entry
 from oncekit.console.visible import short, text_of
 from oncekit.console.words import iso
-from oncekit.local.lanes import DIRECT, FAST, FULL, Invoked
+from oncekit.contract.lanes import DIRECT, FAST, FULL, Invoked
+from oncekit.contract.words import RELEASED
 from oncekit.problem import Problem
+from oncekit.stack import rejected as refused
+from oncekit.stack.aws_errors import is_denied
+from oncekit.stack.executions import LEASE_OVER, MAY_RUN, NO_EXECUTION
+from oncekit.stack.facts import inspect
+from oncekit.stack.listing import since
+from oncekit.stack.records import Missing, Record, is_pending
+from oncekit.stack.session import Place
+from oncekit.stack.stack import Stack
 
 IN_LANE = {
     FULL: "full: its owner can be asked",

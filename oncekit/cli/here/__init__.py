@@ -4,5 +4,5 @@
     demo.py    story.py has the chapters, telling.py shows them; without_once/ is the other side of it
     up.py      ends.py says how executions end, files.py follows the files, kept_logs.py keeps what functions print
 
-cloud.py opens the local cloud; report.py shows executions.
+opening.py opens the local cloud; report.py shows executions.
 """

@@ -26,7 +26,7 @@ FAULTS: Mapping[str, str] = {
 
 def fault_of(cloud: LocalCloud, name: str, execution: str) -> Interceptor:
     """An interceptor that strikes once, an execution whose name begins so."""
-    from oncekit.local.faults import answer_lost, fails, times_out
+    from oncekit.local.engine.interceptors import answer_lost, fails, times_out
 
     made: Mapping[str, Callable[[], Interceptor]] = {
         "dies-before": lambda: _dies(cloud, after=False),

@@ -11,19 +11,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.aws_errors import clear_aws_errors
-from oncekit.cli.deployed.records import Changed
-from oncekit.cli.deployed.rejected import STARTED, Handled, handle
-from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.template import clear_errors
 from oncekit.cli.user_files import MOST_BYTES, result_of
 from oncekit.console.actions import Refused
-from oncekit.console.requests import id_of
+from oncekit.contract.lanes import FAST, MACHINES, Lane, lane_of
+from oncekit.contract.requests import id_of
 from oncekit.local.clock import RealClock
-from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.problem import Problem
+from oncekit.stack import decisions
+from oncekit.stack.aws_errors import clear_aws_errors
+from oncekit.stack.records import Changed
+from oncekit.stack.rejected import STARTED, Handled, handle
+from oncekit.stack.stack import Stack
 
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud

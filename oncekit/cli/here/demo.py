@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from oncekit import application
-from oncekit.cli.here.cloud import local_cloud
+from oncekit.cli.here.opening import local_cloud
 
 
 def demo() -> int:

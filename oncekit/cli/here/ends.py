@@ -10,10 +10,10 @@ from typing import Any
 from oncekit.cli.here.report import mark, message_of, outcome, why_in_progress
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import Paper
-from oncekit.console.requests import id_of
 from oncekit.console.visible import short
+from oncekit.contract.lanes import FAST, lane_of
+from oncekit.contract.requests import id_of
 from oncekit.local import Execution
-from oncekit.local.lanes import FAST, lane_of
 
 LONGEST_ID = 120
 """Characters of an id on a line."""

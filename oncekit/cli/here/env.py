@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 
 import typer
 
-from oncekit.cli.deployed.session import LED_ELSEWHERE
 from oncekit.cli.options import Template
 from oncekit.cli.template import clear_errors, find_template
 from oncekit.cli.terminal import say, tell
 from oncekit.local.kept_files import folder_of_the_user
 from oncekit.problem import Problem
+from oncekit.stack.session import LED_ELSEWHERE
 
 FILE = "up.json"
 WAIT_S = 2

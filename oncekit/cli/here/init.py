@@ -10,7 +10,7 @@ import typer
 from oncekit.cli.options import Template
 from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import say, tell
-from oncekit.own_stack import ONCE
+from oncekit.contract.own_stack import ONCE
 from oncekit.problem import Problem
 
 Upgrade = Annotated[

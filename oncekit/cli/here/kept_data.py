@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.here.env import write_private
-from oncekit.local.access_keys import AccessKey
+from oncekit.local.endpoint.access_keys import AccessKey
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:

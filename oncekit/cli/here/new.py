@@ -18,7 +18,7 @@ from oncekit.problem import Problem
 if TYPE_CHECKING:
     from oncekit.adoption.operation import Additions, Wanted
     from oncekit.adoption.trigger import Trigger
-    from oncekit.local.elsewhere import Missing
+    from oncekit.local.templates.elsewhere import Missing
 
 Name = Annotated[str, typer.Argument(metavar="OPERATION", help="The name of the operation, such as place-order.")]
 IsStep = Annotated[
@@ -192,7 +192,7 @@ def _payload_only(additions: Additions, function: str | None, gets: str | None, 
 
 def _add_values(template: Path, missing: Sequence[Missing], text: str) -> list[str]:
     """Placeholders for what the template takes from elsewhere. Gives the file, where it is new or changed."""
-    from oncekit.local.elsewhere import FILE
+    from oncekit.local.templates.elsewhere import FILE
 
     if not missing:
         return []

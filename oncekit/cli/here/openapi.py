@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncekit.operation_functions import OperationFunctions
-from oncekit.own_stack import own_stack
+from oncekit.contract.operation_functions import OperationFunctions
+from oncekit.contract.own_stack import own_stack
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:
-    from oncekit.local.stack import Application, Stack
+    from oncekit.local.deployment.stack import Application, Stack
 
 Document = dict[str, Any]
 API = "AWS::ApiGateway::RestApi"
@@ -33,8 +33,8 @@ def as_yaml(found: Document) -> str:
 
 def document(template: Path) -> Document:
     """The document of the API, with all that parameters can add to it. Raises Problem where there is no API."""
-    from oncekit.local.deploy import planned
-    from oncekit.local.stack import NOTHING
+    from oncekit.local.deployment.deploy import planned
+    from oncekit.local.deployment.stack import NOTHING
 
     plan = planned(template)
     once = own_stack(plan.root) or NOTHING

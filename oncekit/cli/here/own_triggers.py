@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from oncekit.contract.lanes import PLACES
 from oncekit.local.gateway.http_api import http_apis
 from oncekit.local.gateway.rest_api import ANY, rest_apis
-from oncekit.local.lanes import PLACES
 
 if TYPE_CHECKING:
+    from oncekit.local.deployment.resources import Deployed
     from oncekit.local.once_cloud import LocalCloud
-    from oncekit.local.resources import Deployed
 
 _FUNCTION = re.compile(r":function:([^:/]+)")
 

@@ -12,10 +12,10 @@ from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say_json
 from oncekit.console.here import run_here
 from oncekit.console.parts import Part, last_read, part_of
-from oncekit.console.requests import id_of
 from oncekit.console.summary import summary
+from oncekit.contract.lanes import lane_of
+from oncekit.contract.requests import id_of
 from oncekit.local import Execution
-from oncekit.local.lanes import lane_of
 
 if TYPE_CHECKING:
     from oncekit.local.permissions import Denial

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.here.cloud import local_cloud
+from oncekit.cli.here.opening import local_cloud
 from oncekit.cli.options import Json, LaneOption, Parameters, Template, lane_to_start, values_of
 from oncekit.cli.outcomes import COLOURS
-from oncekit.cli.output import printed
+from oncekit.cli.output import Attempts, is_of_lambda
 from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
 from oncekit.cli.user_files import read_event, where
 from oncekit.console.parts import RECOVERY
-from oncekit.console.requests import names_nothing
-from oncekit.local.lanes import FULL, MACHINES
+from oncekit.contract.lanes import FULL, MACHINES
+from oncekit.contract.requests import names_nothing
 
 if TYPE_CHECKING:
     from oncekit.local import Execution
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 HANDED_OVER = ("first-", RECOVERY)
 """How the names of executions begin that the fast lane starts in the full lane: of a lock that it released as the sweep
 does."""
+
+MOST_LINES = 40
+"""Of one function, the newest."""
 
 Events = Annotated[list[str], typer.Argument(metavar="EVENT", help="Request files (JSON); - reads standard input.")]
 Times = Annotated[int, typer.Option("--times", metavar="N", min=1, max=1000, help="Repeat each request N times.")]
@@ -115,3 +119,15 @@ def _effects(cloud: LocalCloud) -> dict[str, Any]:
     own = cloud.once.outputs["TableName"]
     tables = {name: count for name, count in cloud.item_counts().items() if cloud.resources[name] != own}
     return {"businessLogicStarts": dict(starts), "tables": tables}
+
+
+def printed(cloud: LocalCloud) -> Iterator[str]:
+    """What the functions that were invoked printed and logged, the newest last."""
+    invoked = (cloud.operations.operations_of(each.function, each.event) for each in cloud.functions.invocations)
+    for operation in sorted({operations[0] for operations in invoked if operations}):
+        attempts = Attempts()
+        own = (line for line in cloud.logs(operation) if not is_of_lambda(line))
+        lines = [each for line in own for each in attempts.lines_of(line)]
+        if (left_out := len(lines) - MOST_LINES) > 0:
+            yield f"{operation} | … {left_out:,} earlier lines"
+        yield from (f"{operation} | {line}" for line in lines[-MOST_LINES:])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.here.report import outcome
 from oncekit.cli.here.telling import Telling, charges
-from oncekit.console.requests import id_of
+from oncekit.contract.requests import id_of
 from oncekit.local import Execution, VirtualClock
 
 if TYPE_CHECKING:

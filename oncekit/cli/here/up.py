@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.files import Watch
+from oncekit.cli.here.opening import local_cloud
 from oncekit.cli.here.own_triggers import own_triggers
 from oncekit.cli.options import Parameters, Template, values_of
 from oncekit.cli.output import is_of_lambda, lines_of
 from oncekit.cli.template import clear_errors, find_event, find_template
 from oncekit.cli.terminal import say, tell
-from oncekit.console.requests import id_in
-from oncekit.local.lanes import FAST, FULL, MACHINES
+from oncekit.contract.lanes import FAST, FULL, MACHINES
+from oncekit.contract.requests import id_in
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ def up(
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.env import kept_while_up
     from oncekit.cli.here.kept_data import keeping, kept_in
-    from oncekit.local.access_keys import AccessKey
     from oncekit.local.clock import RealClock
-    from oncekit.local.elsewhere import FILE as VALUES
+    from oncekit.local.endpoint.access_keys import AccessKey
+    from oncekit.local.templates.elsewhere import FILE as VALUES
 
     news, kept = News(), kept_in(data)
     key = AccessKey(**kept["accessKey"])

@@ -15,7 +15,7 @@ from oncekit.console.local_source import LocalSource, Unknown
 from oncekit.console.server import doing, live, records, runs
 from oncekit.console.server.frame import HEADERS, Console, elsewhere, file, plain
 from oncekit.console.server.guard import Guard, new_key
-from oncekit.local.loopback import Loopback
+from oncekit.local.endpoint.loopback import Loopback
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

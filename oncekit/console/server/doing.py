@@ -14,8 +14,8 @@ from werkzeug.wrappers import Request, Response
 from oncekit.console.actions import Actions, Refused
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import record_view
-from oncekit.console.requests import opened
 from oncekit.console.server.frame import Console, elsewhere
+from oncekit.contract.requests import opened
 
 MOST_TIMES = 1000
 MOST_AHEAD_S = 7 * 86_400

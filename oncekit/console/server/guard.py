@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from werkzeug.wrappers import Request
 
-from oncekit.local.request_rules import foreign_host
+from oncekit.local.endpoint.request_rules import foreign_host
 
 
 def new_key() -> str:

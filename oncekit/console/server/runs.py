@@ -10,12 +10,12 @@ from oncekit.console.local_source import Unknown
 from oncekit.console.pages import run_address
 from oncekit.console.parts import part_of
 from oncekit.console.picture import picture
-from oncekit.console.requests import id_in
 from oncekit.console.run import RUNNING
 from oncekit.console.run_view import kind_and_outcome, stretches
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.summary import of_one
-from oncekit.local.lanes import lane_of
+from oncekit.contract.lanes import lane_of
+from oncekit.contract.requests import id_in
 
 MOST_RUNS = 50
 """Of an id, the newest."""

@@ -6,7 +6,9 @@ runs.py          an execution from its start to its end
 integrations.py  names and shapes of parameters, responses and errors of a Task's call
 service_calls.py the one place that every service call goes through, with interceptors
 views.py         answers about executions, which may be outdated
+interceptors.py  ready-made interceptors: the ways in which a call can fail
 repeats.py       Express executions that run more than once
+boundaries.py    where a state begins and ends
 api.py           the API of Step Functions
 
 dynamodb.py      what moto has otherwise: atomic writes, tokens of transactions, conditions on what is not there

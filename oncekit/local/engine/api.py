@@ -9,14 +9,14 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from oncekit.contract.quotas import EXPRESS_SECONDS
 from oncekit.local.client_errors import client_error
+from oncekit.local.endpoint.own_services import Answer as Served
+from oncekit.local.endpoint.own_services import Proceed, Request
 from oncekit.local.engine import views
 from oncekit.local.engine.executions import Executions
 from oncekit.local.engine.live import RUNNING, LiveExecution, StateMachine
 from oncekit.local.engine.runs import ended
-from oncekit.local.own_services import Answer as Served
-from oncekit.local.own_services import Proceed, Request
-from oncekit.local.quotas import EXPRESS_SECONDS
 
 Given = Mapping[str, Any]
 Answer = dict[str, Any]

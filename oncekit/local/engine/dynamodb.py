@@ -28,7 +28,7 @@ from typing import Any
 
 from oncekit.local.client_errors import client_error
 from oncekit.local.clock import Clock
-from oncekit.local.own_services import Answer, Proceed, Request, Service
+from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.patching import Change
 
 DYNAMODB_LOCK = threading.RLock()

@@ -30,6 +30,7 @@ from oncekit.asl.history import History, iso
 from oncekit.asl.running import WHOLE
 from oncekit.asl.sizes import MAX_BYTES
 from oncekit.asl.states import Frame, Machine
+from oncekit.contract.quotas import EXPRESS_SECONDS
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.client_errors import InNameOnly, client_error
 from oncekit.local.clock import Clock
@@ -38,7 +39,6 @@ from oncekit.local.engine.live import DEAD, RUNNING, LiveExecution, StateMachine
 from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.runs import Run, instant, watchers
 from oncekit.local.engine.service_calls import ServiceCalls
-from oncekit.local.quotas import EXPRESS_SECONDS
 
 _NAME = re.compile(r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/\x00-\x1f\x7f-\x9f]{1,80}")
 

@@ -14,8 +14,8 @@ import boto3
 from botocore.client import BaseClient
 from botocore.config import Config
 
-from oncekit.local.access_keys import AccessKey
 from oncekit.local.account import REGION
+from oncekit.local.endpoint.access_keys import AccessKey
 from oncekit.local.permissions import Caller, Permissions
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
 from oncekit.local.events.attempts import RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Event, iso
-from oncekit.local.intrinsics import TemplateError
+from oncekit.local.templates.intrinsics import TemplateError
 
 BUCKET = "AWS::S3::Bucket"
 _PLACES = {

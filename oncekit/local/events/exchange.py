@@ -10,6 +10,7 @@ from typing import Any
 from oncekit.asl.definition import why_not
 from oncekit.local.account import name_and_qualifier
 from oncekit.local.clock import Clock
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.events import buckets, mappings, pipes, queues, rules, streams, topics
 from oncekit.local.events.attempts import Attempts, Shipment
 from oncekit.local.events.deliveries import Event, Fate, Invoke
@@ -21,10 +22,9 @@ from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import QuietUntil, Schedule, ScheduleRuns
 from oncekit.local.events.targets import Clients, Targets, is_target
 from oncekit.local.gateway import http_api, rest_api
-from oncekit.local.intrinsics import TemplateError, readable, reason_of
 from oncekit.local.patching import replaced
 from oncekit.local.permissions import Permissions
-from oncekit.local.resources import Deployed
+from oncekit.local.templates.intrinsics import TemplateError, readable, reason_of
 
 _FUNCTION = "AWS::Lambda::Function"
 _MACHINE = "AWS::StepFunctions::StateMachine"

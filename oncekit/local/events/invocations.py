@@ -26,10 +26,10 @@ from botocore.exceptions import ClientError
 
 from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.clock import Clock
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.events.deliveries import Invoke
 from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.permissions import Caller
-from oncekit.local.resources import Deployed
 
 _PAUSES = (60.0, 120.0)
 _LONGEST_PAUSE = 300.0

@@ -17,7 +17,7 @@ from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
-from oncekit.local.own_services import Answer, Proceed, Request
+from oncekit.local.endpoint.own_services import Answer, Proceed, Request
 from oncekit.local.patching import Change
 
 POLL_SECONDS = 0.05

@@ -25,7 +25,7 @@ from oncekit.local.events.attempts import RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Event, iso
 from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.events.expressions import period_of, turns_of
-from oncekit.local.intrinsics import TemplateError
+from oncekit.local.templates.intrinsics import TemplateError
 
 Ship = Callable[[Shipment], None]
 QuietUntil = Callable[[str], float]

@@ -17,9 +17,9 @@ from typing import Any
 from oncekit.asl.sizes import text_of
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.events.attempts import RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery
-from oncekit.local.resources import Deployed
 
 TOPIC = "AWS::SNS::Topic"
 SUBSCRIPTION = "AWS::SNS::Subscription"

@@ -11,9 +11,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.local.access_keys import AccessKeys, credential_of
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
+from oncekit.local.endpoint.access_keys import AccessKeys, credential_of
 from oncekit.local.gateway.refusals import NotRunHere, Refused
 from oncekit.local.gateway.rest_api import Method, RestApi
 from oncekit.local.permissions import Permissions

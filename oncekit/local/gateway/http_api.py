@@ -23,10 +23,10 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.gateway.proxy import event_of
 from oncekit.local.gateway.refusals import Answer
 from oncekit.local.gateway.rest_api import ANY, DEFAULT, Method, RestApi, Route
-from oncekit.local.resources import Deployed
 
 API = "AWS::ApiGatewayV2::Api"
 STAGE = "AWS::ApiGatewayV2::Stage"

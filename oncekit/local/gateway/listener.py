@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from oncekit.local.clock import Clock
+from oncekit.local.endpoint.loopback import SENT
+from oncekit.local.endpoint.request_rules import RequestFilter, foreign_host, from_another_page
 from oncekit.local.gateway.callers import Callers
 from oncekit.local.gateway.http_api import (
     HTTP_FAILURE,
@@ -21,9 +23,7 @@ from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.proxy import Invoke, event_of, is_proxy, proxied
 from oncekit.local.gateway.refusals import Answer, NotRunHere, Refused, answer_to, http_answer_to, not_run
 from oncekit.local.gateway.rest_api import RestApi
-from oncekit.local.loopback import SENT
 from oncekit.local.permissions import Permissions
-from oncekit.local.request_rules import RequestFilter, foreign_host, from_another_page
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

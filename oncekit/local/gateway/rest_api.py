@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.local.resources import Deployed
+from oncekit.local.deployment.resources import Deployed
 
 _EXTENSION = "x-amazon-apigateway-"
 _KEY = "api_key"

@@ -16,9 +16,9 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.local.access_keys import AccessKeys
 from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.client_errors import FunctionNotRun, client_error, function_not_found, throttled
+from oncekit.local.endpoint.access_keys import AccessKeys
 from oncekit.local.lambda_runtime import not_loaded
 from oncekit.local.lambda_runtime.environment import Environment, Outcome
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, LogLine, code_of

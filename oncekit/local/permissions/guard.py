@@ -11,9 +11,9 @@ from botocore.exceptions import ClientError
 
 from oncekit.local.account import ACCOUNT
 from oncekit.local.client_errors import client_error
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.permissions.needs import ANY, Need, needed
 from oncekit.local.permissions.policies import Answer, Permission, Role, effects_of, refusals_of, roles_of
-from oncekit.local.resources import Deployed
 
 ANYTHING = None
 """The role of callers that are not checked."""

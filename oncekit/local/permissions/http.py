@@ -18,10 +18,10 @@ from xml.sax.saxutils import escape
 from botocore.exceptions import ClientError
 from werkzeug.wrappers import Response
 
-from oncekit.local.access_keys import AccessKeys, credential_of
 from oncekit.local.client_errors import client_error
+from oncekit.local.endpoint.access_keys import AccessKeys, credential_of
+from oncekit.local.endpoint.rest_requests import RestRequest, loader, operation_of
 from oncekit.local.permissions.guard import ANYTHING, Permissions
-from oncekit.local.rest_requests import RestRequest, loader, operation_of
 
 Environ = dict[str, Any]
 

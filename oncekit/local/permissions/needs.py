@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from oncekit.local.account import ACCOUNT, REGION, function_arn, name_and_qualifier
-from oncekit.local.rest_requests import method_of
+from oncekit.local.endpoint.rest_requests import method_of
 
 ANY = "*"
 """The resource of an action that has no resource on AWS: only a policy with `*` allows it."""

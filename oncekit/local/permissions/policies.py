@@ -17,9 +17,9 @@ from enum import Enum
 from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.intrinsics import readable
+from oncekit.local.deployment.resources import Deployed
 from oncekit.local.permissions.needs import Need
-from oncekit.local.resources import Deployed
+from oncekit.local.templates.intrinsics import readable
 
 _MANAGED_BY_AWS = "arn:aws:iam::aws:policy/"
 _OF_SAM = ("AWS::Lambda::Function", "AWS::StepFunctions::StateMachine")

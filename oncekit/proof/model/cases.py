@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deployment.deploy import rendered_definitions
 from oncekit.proof.model.business import ELSEWHERE
 from oncekit.proof.model.direct import Library
 from oncekit.proof.model.machine import Machine

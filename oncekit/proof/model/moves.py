@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from oncekit.asl.history import iso
-from oncekit.cli.deployed import decisions
 from oncekit.proof.model import operators, promises, tickets
 from oncekit.proof.model.business import ELSEWHERE, LOST, charged, pending
 from oncekit.proof.model.direct import BUSINESS, OVER, REFUSED, UNAVAILABLE, Library
@@ -37,6 +36,7 @@ from oncekit.proof.model.world import (
     hash_of,
     tidied,
 )
+from oncekit.stack import decisions
 
 LOST_ANSWERS = {
     "dynamodb": "DynamoDB.InternalServerErrorException",

@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.records import find
-from oncekit.cli.deployed.stack import Stack
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.proof.model.machine import NOW
 from oncekit.proof.model.record import Table, as_json, parsed
+from oncekit.stack import decisions
+from oncekit.stack.records import find
+from oncekit.stack.stack import Stack
 
 RESULT = '"by hand"'
 _ARN = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:once-OperationStateMachine"

@@ -16,7 +16,7 @@ from boto3.dynamodb.types import TypeSerializer
 
 from oncekit.local.events.mappings import filters_of
 from oncekit.local.events.patterns import matches
-from oncekit.local.template import parse
+from oncekit.local.templates.template import parse
 from oncekit.promises.journal import Fault, Item, Write
 from oncekit.promises.openings import OPEN, is_expired, is_forgotten
 from oncekit.proof.simulation.functions import loaded

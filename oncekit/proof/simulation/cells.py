@@ -14,7 +14,7 @@ from functools import partial
 from oncekit.promises import checker
 from oncekit.promises.journal import Fault, all_records
 from oncekit.proof.simulation import one_fault
-from oncekit.proof.simulation.faults import OF_TABLE, WRITES
+from oncekit.proof.simulation.fault_kinds import OF_TABLE, WRITES
 from oncekit.proof.simulation.one_fault import LATE, UNTOUCHED, OneFault, killing, throttling
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.paths import AGED, AGO, OPERATED, Path

@@ -19,8 +19,8 @@ from unittest.mock import patch
 from once import Refused
 from once.operation import Operation
 
+from oncekit.contract.lanes import DIRECT, is_direct
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.lanes import DIRECT, is_direct
 from oncekit.local.once_cloud import PREFIX
 from oncekit.local.patching import replaced
 from oncekit.promises.checker import id_of

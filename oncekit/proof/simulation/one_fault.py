@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from oncekit.asl.running import Abandoned
-from oncekit.local.boundaries import Boundary
+from oncekit.contract.lanes import is_direct
 from oncekit.local.client_errors import throttled
+from oncekit.local.engine.boundaries import Boundary
+from oncekit.local.engine.interceptors import Proceed
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import Proceed
-from oncekit.local.lanes import is_direct
 from oncekit.promises.owners import is_fast
-from oncekit.proof.simulation.faults import LONG, Faults, label_of_call, lost, refusal, table_throttled
+from oncekit.proof.simulation.fault_kinds import LONG, Faults, label_of_call, lost, refusal, table_throttled
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.world import World
 

@@ -13,18 +13,18 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.cli.deployed import decisions, forget
-from oncekit.cli.deployed.records import Changed
-from oncekit.cli.deployed.stack import Stack
 from oncekit.local.engine.service_calls import Call
 from oncekit.problem import Problem
 from oncekit.promises.checker import id_of
 from oncekit.promises.evidence import executions_of
 from oncekit.promises.journal import Actor, Fault
 from oncekit.promises.owners import is_fast
-from oncekit.proof.simulation.faults import refusal
+from oncekit.proof.simulation.fault_kinds import refusal
 from oncekit.proof.simulation.plans import Act, Plan
 from oncekit.proof.simulation.world import World
+from oncekit.stack import decisions, forget
+from oncekit.stack.records import Changed
+from oncekit.stack.stack import Stack
 
 
 class Operators:

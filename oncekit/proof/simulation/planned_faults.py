@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from oncekit.asl.running import Abandoned
-from oncekit.local.boundaries import Boundary
+from oncekit.contract.lanes import is_direct
 from oncekit.local.client_errors import throttled
+from oncekit.local.engine.boundaries import Boundary
+from oncekit.local.engine.interceptors import Proceed
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.faults import Proceed
-from oncekit.local.lanes import is_direct
-from oncekit.proof.simulation.faults import (
+from oncekit.proof.simulation.fault_kinds import (
     LONG,
     OF_TABLE,
     WRITES,

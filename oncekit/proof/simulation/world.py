@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oncekit.contract.lanes import DIRECT
 from oncekit.local import LocalCloud
-from oncekit.local.boundaries import Boundary, boundaries
+from oncekit.local.engine.boundaries import Boundary, boundaries
+from oncekit.local.engine.interceptors import Proceed
 from oncekit.local.engine.live import ABORTED, TIMED_OUT
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.engine.views import behind
 from oncekit.local.events import Delivery
 from oncekit.local.execution import as_text
-from oncekit.local.faults import Proceed
-from oncekit.local.lanes import DIRECT
 from oncekit.local.once_cloud import PREFIX
 from oncekit.local.patching import replaced
 from oncekit.promises import checker

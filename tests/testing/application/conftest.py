@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 
 FUNCTIONS = Path(__file__).with_name("functions")
 

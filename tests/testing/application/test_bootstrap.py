@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from oncekit.testing.cloud import TestCloud
 from oncekit.testing.faults import function_crashes
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.outside import Unanswered
 from oncekit.testing.plugin import RunMatrix
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from oncekit.local.once_cloud import PREFIX
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.matrix import NothingToStrike
 from oncekit.testing.plugin import RunMatrix
 

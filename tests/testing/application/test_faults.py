@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from oncekit.testing import answer_lost, function_crashes, owner_dies, runs_twice
-from oncekit.testing.cloud import Fault, TestCloud
 from oncekit.testing.faults import NeverHappened, NoSuchPlace
+from oncekit.testing.kit_cloud import Fault, TestCloud
 
 EVENTS = Path(__file__).parents[3] / "events"
 ORDER: dict[str, Any] = json.loads((EVENTS / "place-order.json").read_text())

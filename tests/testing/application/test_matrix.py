@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.matrix import Matrix, NothingToStrike
 from oncekit.testing.plugin import RunMatrix
 from oncekit.testing.report import Finding, Report

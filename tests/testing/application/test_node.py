@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.outside import Unanswered
 from oncekit.testing.plugin import RunMatrix
 

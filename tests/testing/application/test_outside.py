@@ -16,7 +16,7 @@ import pytest
 from once import JSON
 
 from oncekit.local import LocalCloud
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.outside import Sent, Unanswered
 from oncekit.testing.plugin import RunMatrix
 

@@ -12,7 +12,7 @@ import pytest
 
 from oncekit import adoption, testing
 from oncekit.testing import function_crashes
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.plugin import RunMatrix
 
 LONG = 600.0

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
 from oncekit.local.engine.service_calls import Call
-from oncekit.local.lanes import Lane
 from oncekit.testing import answer_lost, function_crashes, owner_dies, runs_twice
-from oncekit.testing.cloud import Fault, TestCloud
+from oncekit.testing.kit_cloud import Fault, TestCloud
 from oncekit.testing.plugin import RunMatrix
 from oncekit.testing.report import Report
 from oncekit.testing.strikes import Strike

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oncekit.testing.cloud import TestCloud
+from oncekit.testing.kit_cloud import TestCloud
 from oncekit.testing.plugin import RunMatrix
 
 REQUEST = {"operation": "seals", "idempotencyKey": "k", "payload": {}}
