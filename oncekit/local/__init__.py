@@ -1,6 +1,7 @@
 """The local cloud: runs template.yaml, unchanged, on this machine, with neither Docker nor an AWS account.
 
-once_cloud.py       the cloud that people use: requests, operations, records; nothing else here knows Once
+once_cloud.py       the cloud that people use: requests, operations, records; nothing else here knows Once, but for
+                    once_inside.py, what reading a template has to know
 cloud.py            a cloud for any template: deploys it, runs it, and can be reset
 templates/          reads the template
 deployment/         makes its resources

@@ -1,7 +1,7 @@
 """The local cloud with Once's template: starts requests, and shows invocations of operations, and records.
 
-The cloud beneath it, `cloud.py`, runs any template. All that it has of Once is the name of its stack, the alias `live`,
-and what its messages advise: commands of `once`. What is Once's in an application is found here, see `once`.
+The cloud beneath it, `cloud.py`, runs any template. All that it has of Once is the name of its stack, what its messages
+advise: commands of `once`, and what is in `once_inside.py`. What is Once's in an application is found here, see `once`.
 """
 
 from __future__ import annotations

@@ -173,6 +173,16 @@ def test_nothing_imports_the_commands_but_they_themselves(house_imports: Mapping
     assert [name for name, found in others.items() if any(each.startswith("oncekit.cli.") for each in found)] == []
 
 
+def test_the_local_cloud_knows_once_in_one_place_and_beneath_it_what_a_template_needs(
+    house_imports: Mapping[str, set[str]],
+) -> None:
+    of_aws = {"oncekit.contract.quotas"}
+    known = {each for each in house_imports if each.startswith(("oncekit.contract.", "oncekit.own_template"))} - of_aws
+    local = {name: found for name, found in house_imports.items() if name.startswith("oncekit.local.")}
+    knowing = {name for name, found in local.items() if found & known}
+    assert knowing == {"oncekit.local.once_cloud", "oncekit.local.once_inside"}
+
+
 def test_what_works_on_a_stack_loads_nothing_of_the_local_cloud() -> None:
     folders = [ROOT / "oncekit" / each for each in ("contract", "stack", "cli/deployed")]
     files = [path.relative_to(ROOT) for folder in folders for path in sorted(folder.rglob("*.py"))]

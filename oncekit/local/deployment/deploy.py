@@ -33,8 +33,6 @@ from typing import Any, TypeVar
 from botocore.exceptions import ClientError
 
 from oncekit.asl.definition import InvalidDefinition, check
-from oncekit.contract.own_stack import MACHINE as MACHINE_OF_ONCE
-from oncekit.contract.own_stack import MADE, ONCE
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
 from oncekit.local.deployment import moto_resources
 from oncekit.local.deployment.resources import (
@@ -53,6 +51,8 @@ from oncekit.local.deployment.stack import Application, Stack, stack_id
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.languages import AN_IMAGE, PYTHON, why_not
 from oncekit.local.lambda_runtime.spec import FunctionSpec
+from oncekit.local.once_inside import MACHINE as MACHINE_OF_ONCE
+from oncekit.local.once_inside import ONCE, is_once
 from oncekit.local.templates.archive import SUFFIX as ARCHIVE
 from oncekit.local.templates.archive import unpack
 from oncekit.local.templates.built import Built, Source
@@ -221,7 +221,7 @@ class _Deployment:
     @property
     def _is_once(self) -> bool:
         """Whether this is Once itself."""
-        return {*MADE.values()} <= self.template.section("Resources").keys()
+        return is_once(self.template.section("Resources"))
 
     def deploy(self) -> None:
         """Create everything."""

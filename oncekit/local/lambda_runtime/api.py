@@ -20,13 +20,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.contract.operation_functions import LIVE
 from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.client_errors import client_error, function_not_found
 from oncekit.local.endpoint.own_services import Answer, Proceed, Request
 from oncekit.local.lambda_runtime.languages import PYTHON, why_not
 from oncekit.local.lambda_runtime.runtime import LATEST, LambdaRuntime
 from oncekit.local.lambda_runtime.spec import FunctionSpec
+from oncekit.local.once_inside import LIVE
 
 VERSION = "1"
 """Of every function, as the template's own are named."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oncekit.contract.operation_functions import LIVE
+from oncekit.local.once_inside import LIVE
 
 Code = frozenset[tuple[str, int, int]]
 """Path, time of change and size of every file that a function is made of."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oncekit.contract.own_stack import MADE, ONCE
+from oncekit.local.once_inside import ONCE, is_once
 from oncekit.local.templates.elsewhere import line_of
 from oncekit.local.templates.intrinsics import WHOSE_FAULT, TemplateError, what_is
 
@@ -246,7 +246,7 @@ def _is_left(source: Mapping[str, Any], name: str) -> bool:
 
 
 def _is_once(source: Mapping[str, Any], name: str) -> bool:
-    return {*MADE.values()} <= source["Resources"].keys() or name == ONCE
+    return is_once(source["Resources"]) or name == ONCE
 
 
 def _function_globals(source: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -15,12 +15,12 @@ from typing import Any
 import yaml
 
 from oncekit.local.kept_files import KeptFiles, beside, makers
+from oncekit.local.once_inside import noted_in
 from oncekit.local.templates.definition import DefinitionError, FastLoader, read_yaml
 from oncekit.local.templates.elsewhere import Elsewhere
 from oncekit.local.templates.form import SECTIONS, check_form
 from oncekit.local.templates.intrinsics import NoTemplate, TemplateError, as_list, as_text, readable
 from oncekit.local.templates.sam import translate, with_includes
-from oncekit.own_template import noted_in
 
 MOST_KEPT = 500
 """Translations, of 40 KB each: one run of the tests makes some hundred."""
