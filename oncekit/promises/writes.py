@@ -16,7 +16,7 @@ from oncekit.promises.openings import OPEN, is_expired, is_forgotten, is_new_loc
 from oncekit.promises.owners import TICKET, has_nonce, is_fast
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
-SOMETIMES = {"steps"}
+SOMETIMES = {"steps", "decisions"}
 KEPT = {"request", "requestRef"}
 BY_STATUS = {
     "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, KEPT | {"error", "pendingSince"}),
@@ -77,6 +77,8 @@ def write_faults(write: Write) -> Iterator[Fault]:
         if new["fence"] != 1:
             yield Fault("P1", "broken", f"{write.id}: begins with fence {new['fence']}")
         return
+    if old.get("decisions") != new.get("decisions") and not by_operator:
+        yield Fault("P5", "lost", f"{write.id}: who decided what was changed by {write.actor}")
     if not is_expired(old, write.at):
         yield from _faults_of_change(write, old, new, by_operator)
     reopened = old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS"

@@ -51,6 +51,7 @@ MAY_BE = {
     "an answer that just fits into the record": answer_of(MOST_INLINE_BYTES),
     "an answer after large steps": done(steps={"x" * MOST_INLINE_BYTES: 1}),
     "a failure": failed(),
+    "a lock that a person had started again": lock(decisions=[{"verb": "retry", "at": "then", "who": "jane"}]),
     "a failure after large steps": failed(steps={"x" * MOST_INLINE_BYTES: 1}),
     "what an operator released before any attempt": failed("operator-1", attempts=0),
     "a quarantine": quarantined(),

@@ -42,6 +42,7 @@ from oncekit.promises.journal import Write
 ASKING = {**REQUEST, "onFailed": "retry"}
 RECOVERS = f"recover-{'a' * 32}-2-5890752"
 STEPS = {"reserve": {"meaning": "m", "result": "1"}}
+DECIDED = [{"verb": "release", "at": BEFORE, "who": "jane"}]
 
 
 def taken(old: Any = None, new: Any = None, **more: Any) -> Write:
@@ -182,6 +183,16 @@ RULES = {
         "P2 twice: left its quarantine",
         change(quarantined(), quarantined(finishedAt="later")),
         change(quarantined(), lock(fence=2), kind="operator"),
+    ),
+    "nobody but an operator says who decided": Rule(
+        "P5 lost: who decided what was changed",
+        change(lock(decisions=DECIDED), lock(decisions=[])),
+        by_operator(lock(), failed("operator-1", 2, decisions=DECIDED)),
+    ),
+    "who decided is known after the next request": Rule(
+        "P5 lost: who decided what was changed",
+        change(failed(expiresAt=999, decisions=DECIDED), lock(SECOND, 2), SECOND, "AcquireLock"),
+        change(failed(expiresAt=999, decisions=DECIDED), lock(SECOND, 2, decisions=DECIDED), SECOND, "AcquireLock"),
     ),
     "a finished step is not done again": Rule(
         "P2 twice: a finished step was forgotten",

@@ -33,7 +33,8 @@ class Operators:
     def __init__(self, world: World) -> None:
         self._world = world
         self._session = _Session(world)
-        self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, self._session, now=world.scheduler.now)
+        cloud, now = world.cloud, world.scheduler.now
+        self._stack = Stack("once", cloud.outputs, cloud.parameters, self._session, now=now, id="once/local")
         self._redriven: set[str] = set()
         self._forgotten = Counter[str]()
 
