@@ -27,6 +27,12 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id, tenant#operation#
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", envvar="ONCE_STACK", help="The deployed stack.")]
 Profile = Annotated[str | None, typer.Option("--profile", metavar="NAME", help="The AWS profile.")]
 Region = Annotated[str | None, typer.Option("--region", metavar="NAME", help="The AWS region.")]
+Because = Annotated[
+    str | None,
+    typer.Option(
+        "--because", metavar="TEXT", help="Why you decide so: kept with the record, beside who you are and the time."
+    ),
+]
 Refusal = Annotated[
     str | None,
     typer.Option(

@@ -1,5 +1,6 @@
 """What an operator does to one record. Each write holds only for the record as it was read, or raises Changed.
 
+Each is kept with the record: who decided, when, and `because` of what, if that was said.
 `retry`, `resolve` and `release` give the lock to an owner that no execution has, under the next fence: an execution of
 the old owner that still runs can neither finish the record nor write a fenced step. Of a pending operation nobody is at
 work here: they wait for no lease, and ask for no owner. What goes on elsewhere they do not stop.
@@ -17,6 +18,7 @@ from oncekit.contract.quotas import MOST_INLINE_BYTES
 from oncekit.contract.words import RELEASED
 from oncekit.problem import Problem
 from oncekit.stack import executions, kept
+from oncekit.stack.acts import Verb, with_act
 from oncekit.stack.records import OPEN, Changed, Record, hash_of, is_pending, new_operator, read, write
 from oncekit.stack.stack import Stack
 
@@ -34,7 +36,7 @@ START_EVERY = 300
 """Seconds in which one execution is started for an owner, by its name."""
 
 
-def retry(stack: Stack, id: str) -> dict[str, Any]:
+def retry(stack: Stack, id: str, because: str | None = None) -> dict[str, Any]:
     """Start a quarantined, pending or overdue operation again with its request, unchanged; steps stay, attempts start
     over. It is the same try: its ticket still ends it.
 
@@ -54,7 +56,8 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
         "leaseExpiresAt": 0,
         "openShard": f"IN_PROGRESS#{hash_of(id)[0]}",
     }
-    write(stack, shown, {**then, **lock}, ("error", "finishedAt", "pendingSince"))
+    sets = with_act(stack, shown, "retry", _iso(stack.now()), because, {**then, **lock})
+    write(stack, shown, sets, ("error", "finishedAt", "pendingSince"))
     about = hash_of(f"{id} {shown['fingerprint']}")[:32]
     name = f"recover-{about}-{then['fence']}-{int(stack.now() // START_EVERY)}"
     client = stack.client("stepfunctions")
@@ -64,10 +67,12 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
     return {**told, "wasPending": "pendingSince" in shown}
 
 
-def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
+def resolve(
+    stack: Stack, id: str, result: str | None, failure: str | None, because: str | None = None
+) -> dict[str, Any]:
     """Say how a quarantined or pending operation ended: with this result (JSON text), or failed with this message.
 
-    Raises Problem for a message that does not fit into the record.
+    Raises Problem for a message, or a reason, that does not fit into the record.
     """
     record = read(stack, id, *OPEN)
     if record["status"] != "QUARANTINED" and not is_pending(record):
@@ -89,7 +94,10 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
 
         store = ResultStore(stack.bucket, days, stack.client("s3"))
         ended |= {"status": "COMPLETED", "resultRef": store.put(id=id, text=result, **then)}
-    write(stack, record, {**then, **ended}, OF_LOCK if result is None else (*OF_LOCK, "error", "steps"))
+    sets = with_act(
+        stack, record, "fail" if result is None else "resolve", ended["finishedAt"], because, {**then, **ended}
+    )
+    write(stack, record, sets, OF_LOCK if result is None else (*OF_LOCK, "error", "steps"))
     return {"id": id, "status": ended["status"], "fence": then["fence"], "wasPending": "pendingSince" in record}
 
 
@@ -117,10 +125,11 @@ def _owner_has_ended(stack: Stack, record: Record, not_done: str) -> str:
     return status
 
 
-def release(stack: Stack, shown: Record) -> dict[str, Any]:
+def release(stack: Stack, shown: Record, because: str | None = None) -> dict[str, Any]:
     """Let the record expire now, so that the next request starts afresh. Not deleted: the fence goes on growing."""
     over = stack.now() - CLOCKS_DIFFER
-    fence = _end(stack, shown, "the lock was released; a new request starts afresh", stack.now(), over)["fence"]
+    message, now = "the lock was released; a new request starts afresh", stack.now()
+    fence = _end(stack, shown, message, now, over, acts=("release", because))["fence"]
     return {"id": shown["id"], "status": "RELEASED", "fence": fence}
 
 
@@ -130,7 +139,7 @@ def may_be_forgotten(stack: Stack, record: Record) -> None:
         _owner_has_ended(stack, record, "not forgotten")
 
 
-def hold(stack: Stack, shown: Record) -> Record:
+def hold(stack: Stack, shown: Record, because: str | None = None) -> Record:
     """Remove what the record has of its request, and keep others from it until `let_go`, for an hour at most.
 
     Else the objects of a new request could be deleted with those of the old one. Until then a request is told that the
@@ -138,7 +147,8 @@ def hold(stack: Stack, shown: Record) -> Record:
     refuse the request, and keep it.
     """
     later = stack.now() + CLOCKS_DIFFER
-    return _end(stack, shown, FORGOTTEN, later, later, removes=("result", "resultRef", "steps"))
+    removes = ("result", "resultRef", "steps")
+    return _end(stack, shown, FORGOTTEN, later, later, removes, acts=("forget", because))
 
 
 def let_go(stack: Stack, held: Record) -> int:
@@ -154,12 +164,16 @@ def _end(
     at: float,
     expires: float,
     removes: Collection[str] = (),
+    acts: tuple[Verb, str | None] | None = None,
     **more: Any,
 ) -> Record:
     """End a record as released by an operator; what of it the next write needs is returned."""
     then = {**_next(stack, shown), "status": "FAILED"}
     error = {"name": RELEASED, "message": message}
     sets = {**then, "finishedAt": _iso(at), "expiresAt": int(expires), "error": error, **more}
+    if acts:
+        verb, because = acts
+        sets = with_act(stack, shown, verb, _iso(stack.now()), because, sets)
     write(stack, shown, sets, (*OF_LOCK, *removes))
     return {"id": shown["id"], **then}
 

@@ -25,7 +25,7 @@ def shown(stack: Stack, id: str) -> Record | None:
     return record
 
 
-def forget(stack: Stack, id: str, record: Record | None) -> dict[str, Any]:
+def forget(stack: Stack, id: str, record: Record | None, because: str | None = None) -> dict[str, Any]:
     """{id, status, fence, removed: {requests, responses, rejected}, withoutId}: keys of objects that are deleted.
 
     `fence` is None where there was no record, `withoutId` counts the refused requests that do not say whose they are.
@@ -38,7 +38,7 @@ def forget(stack: Stack, id: str, record: Record | None) -> dict[str, Any]:
             f"{id}: not forgotten: it has no record, but a request that was kept within the last three days, for which "
             "an execution may be about to take the lock; try again when it has ended, at the latest after three days"
         )
-    held = record and decisions.hold(stack, record)
+    held = record and decisions.hold(stack, record, because)
     try:
         removed = {
             "requests": [*_delete_below(stack, requests)],

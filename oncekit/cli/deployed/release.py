@@ -10,7 +10,8 @@ import typer
 
 from oncekit.cli.deployed import rejected_lines
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
+from oncekit.cli.deployed.retry import NO_RECORD
+from oncekit.cli.options import Because, Json, OptionalId, Profile, Refusal, Region, StackName
 from oncekit.cli.terminal import Entry, ask, tell
 from oncekit.problem import Problem
 from oncekit.stack import decisions, forget
@@ -50,6 +51,7 @@ def release(
         typer.Option("--forget", help="Delete what is kept of the id's request, and its answer, whatever its status."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    because: Because = None,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
@@ -73,13 +75,15 @@ def release(
         raise Problem("--rejected: say which requests to delete for good, with --error NAME and without an id")
     if not rejected and (id is None or error is not None):
         raise Problem("give the id of a record, or --rejected --error NAME for refused requests")
+    if because is not None and rejected:
+        raise Problem(f"--because: {NO_RECORD}")
     with on_stack(Place(stack, profile, region), id or str(error)) as there:
         if rejected:
             return _delete(there, str(error), yes, as_json)
-        return (_forget if forgets else _release)(there, str(id), yes, as_json)
+        return (_forget if forgets else _release)(there, str(id), yes, as_json, because)
 
 
-def _release(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
+def _release(stack: Stack, id: str, yes: bool, as_json: bool, because: str | None) -> int:
     shown, status = decisions.may_be_released(stack, id)
     told = f"{id}: {shown['status']}, fence {shown['fence']}, its owner is {status}."
     pending = [PENDING] if is_pending(shown) else []
@@ -87,11 +91,11 @@ def _release(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
         tell(*pending)
     elif not _is_sure(id, "released", (told, RISK, *pending), "Release it?"):
         return 1
-    answer = decisions.release(stack, shown)
+    answer = decisions.release(stack, shown, because)
     return answered(answer, as_json, Entry("✓ ", f"{id}: released; the next request with this id runs business logic."))
 
 
-def _forget(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
+def _forget(stack: Stack, id: str, yes: bool, as_json: bool, because: str | None) -> int:
     record = forget.shown(stack, id)
     told = f"{record['status']}, fence {record['fence']}" if record else "it has no record"
     pending = [PENDING] if record and is_pending(record) else []
@@ -99,7 +103,7 @@ def _forget(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
         tell(*pending)
     elif not _is_sure(id, "forgotten", (f"{id}: {told}.", FORGETS, *pending), "Forget it?"):
         return 1
-    forgotten = forget.forget(stack, id, record)
+    forgotten = forget.forget(stack, id, record, because)
     return answered(forgotten, as_json, *_forgotten_lines(forgotten))
 
 
@@ -110,7 +114,7 @@ def _forgotten_lines(forgotten: dict[str, Any]) -> Iterator[Entry]:
     if forgotten["fence"] is None:
         yield Entry("  record      ", "there was none")
     else:
-        kept = "DynamoDB deletes what is left, id, fence and times, by itself within a few days"
+        kept = "DynamoDB deletes what is left, id, fence, times and who forgot it, by itself within a few days"
         yield Entry("  record      ", f"request, result, steps, error and fingerprint are removed; {kept}")
     for name in ("requests", "responses"):
         yield Entry(f"  {name:<12}", f"{len(removed[name])} deleted in the bucket")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.options import Id, Json, Profile, Region, StackName
+from oncekit.cli.options import Because, Id, Json, Profile, Region, StackName
 from oncekit.cli.terminal import Entry
 from oncekit.cli.user_files import read_result
 from oncekit.problem import Problem
@@ -33,6 +33,7 @@ def resolve(
     id: Id,
     result: Result = None,
     failed: Failed = None,
+    because: Because = None,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
@@ -51,7 +52,7 @@ def resolve(
         raise Problem(f"{id}: give either --result FILE or --failed MESSAGE")
     text = None if result is None else read_result(result)
     with on_stack(Place(stack, profile, region), id) as there:
-        answer = decisions.resolve(there, id, text, failed)
+        answer = decisions.resolve(there, id, text, failed, because)
         told = f"{id}: {answer['status']}; every duplicate gets this answer from now on."
         pending = [Entry("  ", WAS_PENDING)] if answer["wasPending"] else []
         return answered(answer, as_json, Entry("✓ ", told), *pending)

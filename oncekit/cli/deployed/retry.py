@@ -10,7 +10,7 @@ import typer
 
 from oncekit.cli.deployed import rejected_lines
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
+from oncekit.cli.options import Because, Json, OptionalId, Profile, Refusal, Region, StackName
 from oncekit.cli.terminal import Entry
 from oncekit.problem import Problem
 from oncekit.stack import decisions
@@ -25,6 +25,7 @@ WAS_PENDING = (
     "It was pending: work elsewhere that has begun goes on, and its ticket, the same as before, still ends the "
     "operation. It happens once if it is named by that ticket."
 )
+NO_RECORD = "it is kept with a record, and a refused request has none"
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="With --rejected: start N requests at most.")]
 
 
@@ -35,6 +36,7 @@ def retry(
     ] = False,
     error: Refusal = None,
     limit: Limit = 1000,
+    because: Because = None,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
@@ -59,11 +61,13 @@ def retry(
         raise Problem("give the id of an operation, or --rejected for refused requests")
     if error is not None and not rejected:
         raise Problem("--error: it chooses refused requests; add --rejected")
+    if because is not None and rejected:
+        raise Problem(f"--because: {NO_RECORD}")
     with on_stack(Place(stack, profile, region), id or "") as there:
         if id is None:
             return _told(there, refused.handle(there, "start", error, limit=limit), as_json)
         try:
-            answer = decisions.retry(there, id)
+            answer = decisions.retry(there, id, because)
         except (Missing, Changed):
             started = refused.handle(there, "start", wants=lambda each: each == id)
             if started["requests"]:

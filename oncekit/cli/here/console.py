@@ -121,22 +121,22 @@ class LocalActions:
             gone = len(handle(self._stack(), "delete", error)["requests"])
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
 
-    def retry(self, id: str) -> str:
+    def retry(self, id: str, because: str | None = None) -> str:
         with _refusing():
-            started: str = decisions.retry(self._stack(), id)["executionArn"]
+            started: str = decisions.retry(self._stack(), id, because)["executionArn"]
         return f"{id}: started again as {started.rpartition(':')[2]}"
 
-    def release(self, id: str) -> str:
+    def release(self, id: str, because: str | None = None) -> str:
         with _refusing():
-            decisions.release(self._stack(), decisions.may_be_released(self._stack(), id)[0])
+            decisions.release(self._stack(), decisions.may_be_released(self._stack(), id)[0], because)
         return f"{id}: released; the next request with this id runs business logic"
 
-    def resolve(self, id: str, result: str | None, failed: str | None) -> str:
+    def resolve(self, id: str, result: str | None, failed: str | None, because: str | None = None) -> str:
         if (result is None) == (failed is None):
             raise Refused("say either what its result is, or why it failed")
         with _refusing():
             text = None if result is None else result_of("the result", result)
-            answer = decisions.resolve(self._stack(), id, text, failed)
+            answer = decisions.resolve(self._stack(), id, text, failed, because)
         return f"{id}: {answer['status']}; every duplicate gets this answer from now on"
 
     def _stack(self) -> Stack:

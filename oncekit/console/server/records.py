@@ -46,7 +46,7 @@ def record(console: Console, request: Request, id: str, refused: str = "") -> Re
         rows=rows[:MOST_RUNS],
         now=now,
         left_out=max(0, len(rows) - MOST_RUNS),
-        typed={name: request.form.get(name, "") for name in ("result", "failed")},
+        typed={name: request.form.get(name, "") for name in ("result", "failed", "because")},
         done=request.args.get("done", ""),
         refused=refused,
     )
@@ -58,12 +58,12 @@ def result(console: Console, request: Request, id: str) -> Response:
 
 
 def act(console: Console, request: Request, action: str, id: str) -> Response:
-    result, failed = (request.form.get(name, "").strip() or None for name in ("result", "failed"))
+    result, failed, because = (request.form.get(name, "").strip() or None for name in ("result", "failed", "because"))
     try:
         if action == "resolve":
-            done = console.actions.resolve(id, result, failed)
+            done = console.actions.resolve(id, result, failed, because)
         else:
-            done = console.actions.retry(id) if action == "retry" else console.actions.release(id)
+            done = (console.actions.retry if action == "retry" else console.actions.release)(id, because)
     except Refused as refused:
         return record(console, request, id, str(refused))
     return elsewhere(f"{record_address(id)}?done={in_url(done)}")
