@@ -1,7 +1,8 @@
 """Who decided what about an operation, as its record keeps it: the newest decisions, small enough for its 4 KiB.
 
-They are in the attribute `decisions`, {verb, at, who, because}, the oldest first. No machine and no function writes it,
-so it is there after the next request, too, for as long as the record is.
+They are in the attribute `decisions`, {verb, at, who, because, owner}, the oldest first. No machine and no function
+writes it, so it is there after the next request, too, for as long as the record is. `owner` is the name of the
+execution whose lock it was, if that was one that has a history: the record's own owner is the operator from then on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import getpass
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+
+from oncekit.contract.words import OPERATOR
 
 from oncekit.contract.quotas import MOST_INLINE_BYTES
 from oncekit.problem import Problem
@@ -43,7 +46,10 @@ def with_act(
         raise Problem(f"{record['id']}: the reason has {size:,} bytes, and the record has room for {max(0, longest):,}")
     if because:
         act["because"] = because
-    elif (over := _bytes([act]) - room) > 0:  # beside a request of the most bytes
+    if stack.has_execution(record["owner"]) and OPERATOR not in record["owner"]:
+        name = record["owner"].rpartition(":")[2]
+        act |= {"owner": name} if _bytes([{**act, "owner": name}]) <= room else {}
+    if not because and (over := _bytes([act]) - room) > 0:  # beside a request of the most bytes
         act["who"] = _shortened(act["who"], max(LEAST_OF_WHO, len(act["who"]) - over))
     kept = [act]
     # Whoever forgets a request forgets why others decided, too: a reason may name a person.
