@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oncekit.console.parts import Part
+from oncekit.console.story import RELEASED
 from oncekit.console.summary import summary
-from oncekit.contract.words import RELEASED
 
 CHUNK = 100
 """Rows that are sent at first; the page asks for as many more as it is scrolled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,6 +90,13 @@ class Part:
     told: Sequence[str]
     """Sentences about one that is no owner."""
     arn: str
+    began: datetime.datetime
+    ended: datetime.datetime | None
+    locked: datetime.datetime | None
+    """When it got the lock; None for one that had none."""
+    lease: float
+    """Of the owner from whom it took the lock: until when that was presumed alive, in epoch seconds; 0 where that had
+    released it."""
     ending: Ending
     starts: Sequence[Start]
     attempt: int
@@ -131,11 +139,22 @@ def part_of(run: Run) -> Part:
         is_running=run.status == RUNNING,
         told=() if role == "owner" else tuple(_of_another(run, role, last)),
         arn=run.arn,
+        began=run.visits[0].entered_at if run.visits else run.started_at,
+        ended=run.ended_at,
+        locked=_locked(run, [*(each for each in [lock] if each and _done(each)), *acted]) if is_owner else None,
+        lease=next((float(_values(each)[":lease"]["N"]) for each in acted if ":lease" in _values(each)), 0.0),
         ending=_ending(run, states, last),
         starts=starts.starts_of(run),
         attempt=int(held.get("attempts", 1)),
         is_first=not taken_from and fence == 1,
         began_anew=is_owner and not taken_from and not tries_again and fence > 1,
+    )
+
+
+def _locked(run: Run, taking: Sequence[Visit]) -> datetime.datetime:
+    """When the first write was done by which it had the lock; where no history has that, when it used it first."""
+    return next((each.exited_at for each in taking if each.exited_at), None) or next(
+        each.entered_at for each in run.visits if each.state == WORK or each in taking
     )
 
 

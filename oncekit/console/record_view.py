@@ -25,9 +25,6 @@ FACTS = {
     "fence": "Fence",
     "attempts": "Attempts",
     "onCrash": "On crash",
-    "acquiredAt": "Began",
-    "pendingSince": "Pending since",
-    "finishedAt": "Finished",
 }
 DATA = ("error", "result", "resultRef", "request", "requestRef")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Literal
 
@@ -27,13 +28,16 @@ class Start:
     end: End
     error: str = ""
     """Its name."""
+    at: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+    """As its state was entered and left: of a call that Lambda's client repeats, there are no times in between."""
 
 
 def starts_of(run: Run) -> tuple[Start, ...]:
     """In their order; also those that Lambda refused."""
     following = (*run.visits[1:], None)
     return tuple(
-        start
+        replace(start, at=visit.entered_at, until=visit.exited_at)
         for visit, after in zip(run.visits, following, strict=False)  # a run that has only begun has no visit
         if visit.state == WORK
         for start in _starts(visit, after)

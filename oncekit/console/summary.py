@@ -14,6 +14,7 @@ from typing import Any
 
 from oncekit.console.owner import before, of_owner, quarantined
 from oncekit.console.parts import NAMED, OF_DUPLICATES, Part, why_not_again
+from oncekit.console.story import RELEASED
 from oncekit.console.words import day_and_time
 from oncekit.contract.lanes import is_direct, name_of
 from oncekit.contract.words import OPERATOR, RELEASED, TICKET

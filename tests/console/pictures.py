@@ -56,7 +56,7 @@ def take(cloud: LocalCloud, browser: str, folder: Path) -> None:
         whole = {"x": 0, "y": 0, "width": WIDTH, "height": bottom}
         page.screenshot(path=folder / "console-requests.png", clip=whole)
         page.click("text=order-1005")
-        page.click(".links li.succeeded a")
+        page.locator(".moments li.owner a").last.click()
         page.locator(".picture svg").wait_for()
         page.screenshot(path=folder / "console-run.png")
         server.close()

@@ -81,11 +81,11 @@ def statuses_of(page: Page) -> list[str]:
     return page.locator("#rows li .outcome").all_text_contents()
 
 
-def open_run(page: Page, key: str, kind: str = "succeeded") -> None:
-    """An execution of an operation, from the list by two clicks."""
+def open_run(page: Page, key: str) -> None:
+    """The owner of an operation, from the list by two clicks."""
     page.goto(f"/?text={key}")
     page.click("#rows li .what")
-    page.click(f".links li.{kind} a")
+    page.click(".moments li.owner a")
     page.wait_for_selector("#run")
 
 
@@ -164,9 +164,9 @@ def test_an_owner_that_dies_on_purpose_is_seen_to_be_recovered(page: Page, cloud
     page.select_option("[name=fault]", "dies-after")  # whichever of the three gets the lock
     with cloud.delivering():
         page.click("button:has-text('Start')")
-        page.wait_for_selector(".links li.stopped")
+        page.wait_for_selector(".moments li.died")
         cloud.clock.advance(160)  # type: ignore[attr-defined]  # its lease, and a sweep
-        page.wait_for_selector(".links li.succeeded")
+        page.wait_for_selector(".moments li.answer")
     assert "Recovery took over. Your function ran with the same key as before" in page.inner_text(".story")
 
 

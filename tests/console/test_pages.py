@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import html
 import json
 import re
@@ -11,11 +12,12 @@ from collections.abc import Iterator
 import pytest
 from scenario import charge, dies
 from tickets import end_by_ticket
-from visitor import Visitor, listed, record_at, rows_of, run_at
+from visitor import Visitor, listed, moments_of, record_at, rows_of, run_at
 
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
+from oncekit.console.server.records import MOST_RUNS
 from oncekit.local import LocalCloud
 from oncekit.local.engine.interceptors import before, fails
 
@@ -234,13 +236,27 @@ def test_an_owner_is_killed_on_its_page_but_in_the_fast_lane(
 # ---- records ----
 
 
-def test_an_operation_shows_its_executions_and_what_each_did(cloud: LocalCloud, visitor: Visitor) -> None:
-    owner, duplicate = cloud.run(charge()), cloud.run(charge())
+def test_an_operation_shows_its_owner_and_in_one_line_its_duplicates(cloud: LocalCloud, visitor: Visitor) -> None:
+    owner, *duplicates = (cloud.run(charge()) for _ in range(MOST_RUNS + 3))
     page = visitor.get(record_at(ID)).text
-    assert "COMPLETED" in page and "Your function ran once, and its answer is stored. 1 duplicate got" in page
-    executions = re.findall(r'<a href="(/run/.*?)">.*?</span> (\w+) .*?<span class="told">(.*?)</span>', page)
-    assert [each[:2] for each in executions] == [(run_at(owner.arn), "EXECUTED"), (run_at(duplicate.arn), "REPLAYED")]
-    assert executions[1][2].endswith("Your function did not run.")
+    assert "COMPLETED" in page and "Your function ran once, and its answer is stored." in page
+    moments = moments_of(page)
+    assert f'<a href="{run_at(owner.arn)}">{owner.name} got the lock</a>' in moments[1]
+    [folded] = [each for each in moments if "got the stored answer" in each]
+    assert f"<summary>{len(duplicates)} got the stored answer</summary>" in folded and "The newest 50 of 52" in folded
+    assert re.findall(r'<a href="(/run/.*?)">', folded) == [run_at(each.arn) for each in duplicates[:1:-1]]
+
+
+def test_who_decided_what_and_why_is_in_the_timeline(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(asking())
+    act = record_at(ASKED).replace("/record/", "/act/retry/")
+    long = visitor.post(act, {"because": "x" * 600})
+    assert long.status_code == 409 and "the reason has 600 bytes" in html.unescape(long.text)
+    assert visitor.post(act, {"because": "it was <b>not</b> charged"}).status_code == 303
+    cloud.settle()
+    page = visitor.get(record_at(ASKED)).text
+    [said] = [each for each in moments_of(page) if "had it run again" in each]
+    assert f"{getpass.getuser()} had it run again: it was &lt;b&gt;not&lt;/b&gt; charged" in said
 
 
 def test_the_owner_of_a_record_in_the_fast_lane_leads_to_its_execution(cloud: LocalCloud, visitor: Visitor) -> None:
@@ -302,13 +318,13 @@ def test_a_pending_operation_says_until_when_and_is_ended_from_its_record(
     cloud.run(WAITS)
     at = record_at(ELSEWHERE)
     page = visitor.get(at).text
-    assert "<dt>Pending since</dt>" in page and "<dd data-ticks>10 min more</dd>" in page
+    assert "Waits for work elsewhere to end it" in page and "<dd data-ticks>10 min more</dd>" in page
     assert all(f">{each}</button>" in page for each in ("Resolve it", "Run it again", "Free the key"))
     assert "pending <span data-ticks>10 min more</span>" in visitor.get("/waiting").text
     assert visitor.post(at.replace("/record/", f"/act/{action}/"), form).status_code == 303
     cloud.settle()
     page = visitor.get(at).text
-    assert f"</span> {status}</p>" in page and "Pending since" not in page
+    assert f"</span> {status}</p>" in page and "Waits for work elsewhere" not in page
 
 
 def test_an_operation_that_its_ticket_ended_has_no_execution_as_owner(cloud: LocalCloud, visitor: Visitor) -> None:

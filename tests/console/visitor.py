@@ -48,6 +48,12 @@ def rows_of(text: str) -> list[str]:
     return re.findall(r"<li class=.*?</li>", listed, re.DOTALL)
 
 
+def moments_of(text: str) -> list[str]:
+    """Those of an operation's timeline."""
+    [told] = re.findall(r'<ol class="moments card">(.*?)</ol>\n</section>', text, re.DOTALL)
+    return re.split(r'(?=<li class="\w+" id="moment-)', told)[1:]
+
+
 def listed(text: str) -> list[tuple[str, str]]:
     """Status and key of each row."""
     found = [re.search(r"</span><span>(.*?)</span>.*?<b>(.*?)</b>", row, re.DOTALL) for row in rows_of(text)]

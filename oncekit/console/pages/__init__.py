@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +18,9 @@ from oncekit.console.visible import visible
 from oncekit.console.words import clock, day_and_time, duration, iso
 
 FOLDER = Path(__file__).parent
+_BAR = Markup('<svg class="bar" width="100%" height="8" aria-hidden="true">{}</svg>')
+LEAST_OF_A_BAR = 0.8
+"""Percent: so wide that it is seen."""
 
 
 def run_address(arn: str) -> str:
@@ -59,8 +63,19 @@ def _environment() -> Environment:
         as_it_is=as_it_is,
         sign=sign_of,
     )
-    made.globals.update(signs=SIGNS, words=words_of)
+    made.globals.update(signs=SIGNS, words=words_of, bar=bar)
     return made
+
+
+def bar(begin: datetime | None, end: datetime | None, at: datetime | None, until: datetime | None) -> Markup:
+    """When something was, within a time. An SVG: no style is allowed within a page."""
+    whole = (end - begin).total_seconds() if begin and end else 0.0
+    if begin is None or at is None or whole <= 0:
+        return _BAR.format("")
+    width = max(((until or at) - at).total_seconds() / whole * 100, LEAST_OF_A_BAR)
+    x = min(max((at - begin).total_seconds() / whole * 100, 0.0), 100 - LEAST_OF_A_BAR)
+    rect = Markup('<rect x="{}%" width="{}%" height="8" rx="2"/>').format(f"{x:.2f}", f"{min(width, 100 - x):.2f}")
+    return _BAR.format(rect)
 
 
 def _seen(value: Any) -> Any:

@@ -188,9 +188,11 @@ document.addEventListener("submit", event => {
 
 function wake(within = document) {
   const today = new Date().toDateString();
+  const days = new Map(); // of what is told one after the other, a day is said once
   for (const each of all("time[datetime]", within)) {
-    const at = new Date(each.dateTime);
-    const day = at.toDateString() === today ? {} : { month: "short", day: "numeric" };
+    const at = new Date(each.dateTime), told = each.closest("[data-dated]");
+    const day = at.toDateString() === (days.get(told) ?? today) ? {} : { month: "short", day: "numeric" };
+    if (told) days.set(told, at.toDateString());
     each.textContent = at.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
   }
 }

@@ -13,8 +13,11 @@ from oncekit.console.local_source import KEPT, Unknown
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
 from oncekit.console.server.frame import Console, elsewhere, plain
-from oncekit.console.server.runs import MOST_RUNS
-from oncekit.console.summary import of_one, summary
+from oncekit.console.story import story
+from oncekit.console.summary import summary
+
+MOST_RUNS = 50
+"""Of those that ended alike, the newest."""
 
 
 def requests(console: Console, request: Request) -> Response:
@@ -33,6 +36,7 @@ def record(console: Console, request: Request, id: str, refused: str = "") -> Re
         raise Unknown(f"there is no record and no execution of {id}")
     view, operation = record_view(id, found or {}, now), Operation(id, rows, console.source.record)
     status = view.status or (operation.status if rows and operation.status == "REFUSED" else "")
+    parts = [row.part for row in reversed(rows)]
     return console.page(
         "record.html",
         "requests",
@@ -40,12 +44,12 @@ def record(console: Console, request: Request, id: str, refused: str = "") -> Re
         view=view,
         ends=status,
         kind=KINDS.get(status, "stopped"),
-        told=summary([row.part for row in reversed(rows)], found, now),
-        of_one=of_one,
+        story=story(parts, found, now),
+        told=summary(parts, found, now),
         invoked=console.source.invoked(id, rows),
-        rows=rows[:MOST_RUNS],
+        rows={row.arn: row for row in rows},
+        most=MOST_RUNS,
         now=now,
-        left_out=max(0, len(rows) - MOST_RUNS),
         typed={name: request.form.get(name, "") for name in ("result", "failed", "because")},
         done=request.args.get("done", ""),
         refused=refused,

@@ -17,9 +17,6 @@ from oncekit.console.summary import of_one
 from oncekit.contract.lanes import lane_of
 from oncekit.contract.requests import id_in
 
-MOST_RUNS = 50
-"""Of an id, the newest."""
-
 
 def run(console: Console, request: Request, arn: str, refused: str = "") -> Response:
     found = console.source.run(arn)

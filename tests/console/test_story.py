@@ -1,0 +1,211 @@
+"""The timeline of an operation: who owned it, what it waited for and how long, and who decided what."""
+
+from __future__ import annotations
+
+import datetime
+import getpass
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from invoking import A_LEASE, DIRECT, Direct, ask
+from scenario import LANES, charge, id_of
+from tickets import end_by_ticket
+
+from oncekit.cli.here.chosen_faults import fault_of
+from oncekit.cli.here.console import LocalActions
+from oncekit.console.here import run_here
+from oncekit.console.parts import Part, part_of
+from oncekit.console.starts import WORK
+from oncekit.console.story import Logged, Story, story
+from oncekit.contract.lanes import MACHINES, Lane
+from oncekit.local import LocalCloud
+from oncekit.local.engine.interceptors import fails, times_out
+
+LEASE_AND_SWEEP_S = 480
+ASKING = charge() | {"operation": "ask-somebody"}
+ELSEWHERE = charge() | {"operation": "work-elsewhere"}
+
+
+def parts_of(cloud: LocalCloud) -> list[Part]:
+    known = [each for output in MACHINES.values() for each in cloud.executions.of(cloud.outputs[output])]
+    runs = sorted((run_here(cloud.describe(each.arn)) for each in known), key=lambda run: run.started_at)
+    return [part_of(run) for run in runs]
+
+
+def told(cloud: LocalCloud, id: str = id_of(charge()), parts: Sequence[Part] | None = None, **more: Any) -> Story:
+    now = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC)
+    return story(parts_of(cloud) if parts is None else parts, cloud.record(id), now, **more)
+
+
+def kinds(found: Story) -> list[str]:
+    return [each.kind for each in found.moments]
+
+
+def total(found: Story) -> str:
+    """With minutes since it was asked."""
+    return found.total(lambda at: f"{round((at - (found.asked or at)).total_seconds() / 60)} min")
+
+
+def later(cloud: LocalCloud, seconds: float) -> None:
+    with cloud.delivering():
+        cloud.clock.advance(seconds)  # type: ignore[attr-defined]
+        cloud.settle()
+
+
+def dying(cloud: LocalCloud, lane: Lane = "full") -> None:
+    with cloud.intercept(fault_of(cloud, "dies-after", "dying")):
+        cloud.wait(cloud.start(json.dumps(charge()), "dying", lane))
+
+
+@LANES
+def test_a_request_is_asked_owned_run_and_answered(cloud: LocalCloud, lane: Lane) -> None:
+    owner = cloud.run(charge(), lane=lane)
+    found = told(cloud)
+    assert kinds(found) == ["asked", "owner", "ran", "answer"]
+    assert found.moments[1].executions == (owner.arn,) and f"{owner.name} got the lock" == found.moments[1].what
+    assert found.moments[0].what == f"Asked in the {lane} lane" and total(found).startswith(
+        "asked 0 min, answered 0 min: "
+    )
+
+
+@LANES
+def test_a_crash_says_how_long_it_waited_for_the_lease_and_who_took_over(cloud: LocalCloud, lane: Lane) -> None:
+    dying(cloud, lane)
+    assert kinds(told(cloud)) == ["asked", "owner", "failed", "died", "waited"]
+    later(cloud, LEASE_AND_SWEEP_S)
+    found = told(cloud)
+    assert kinds(found) == ["asked", "owner", "failed", "died", "waited", "owner", "ran", "answer"]
+    crash, wait, recovery = found.moments[3:6]
+    assert (wait.at, wait.until) == (crash.at, recovery.at) and "Recovery took over" in recovery.what
+    waited = 2 if lane == "full" else 7
+    assert (
+        total(found) == f"asked 0 min, answered {waited} min: {waited} min, of which {waited} min waiting for the lease"
+    )
+
+
+def test_of_an_owner_without_a_history_the_wait_is_at_most_what_nobody_saw(cloud: LocalCloud) -> None:
+    """As `once show` knows it, after a crash in the fast lane."""
+    dying(cloud, "fast")
+    later(cloud, LEASE_AND_SWEEP_S)
+    parts = [each for each in parts_of(cloud) if each.by_recovery]
+    found = told(cloud, parts=parts)
+    assert kinds(found) == ["asked", "owner", "died", "waited", "owner", "ran", "answer"]
+    assert found.moments[2].at is None and "of which at most 7 min waiting for the lease" in total(found)
+    at = datetime.datetime.fromtimestamp(cloud.clock.now() - LEASE_AND_SWEEP_S, datetime.UTC)
+    logged = [Logged(1, at, at + datetime.timedelta(seconds=2))]
+    assert "Your function logged something (attempt 1)" in [
+        each.what for each in told(cloud, parts=parts, logged=logged).moments
+    ]
+
+
+def test_duplicates_are_one_line_and_their_owner_stays(cloud: LocalCloud) -> None:
+    dying(cloud)
+    for _ in range(99):
+        cloud.run(charge())
+    later(cloud, LEASE_AND_SWEEP_S)
+    cloud.run(charge())
+    cloud.run(charge(amount=1))
+    found = told(cloud)
+    assert [(each.what, len(each.executions)) for each in found.moments if each.kind == "others"] == [
+        ("99 came while it was in progress", 99),
+        ("1 got the stored answer", 1),
+        ("1 with another payload was refused", 1),
+    ]
+    assert kinds(found).count("owner") == 2
+
+
+def test_attempts_that_failed_alike_are_one_line_with_the_waits_between_them(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("Lambda.Unknown", state=WORK, nth=range(1, 8))):
+        cloud.run(charge())
+    found = told(cloud)
+    assert kinds(found) == ["asked", "owner", "failed", "paused", "ran", "answer"]
+    assert "attempts 1 to 7, Lambda.Unknown" in found.moments[2].what and "(attempt 8)" in found.moments[4].what
+    assert "waiting for another attempt" in found.lasts
+
+
+def test_what_the_fast_lane_hands_over_is_one_story(cloud: LocalCloud) -> None:
+    with cloud.intercept(times_out(applied=True, state=WORK, nth=1)):
+        cloud.run(charge(), lane="fast")
+        cloud.settle()
+    assert kinds(told(cloud)) == ["asked", "owner", "failed", "owner", "owner", "ran", "answer"]
+    of_last = told(cloud, parts=[each for each in parts_of(cloud) if each.by_recovery])
+    assert kinds(of_last) == ["asked", "owner", "failed", "owner", "ran", "answer"]
+    assert "States.Timeout" in of_last.moments[2].what
+
+
+def test_a_request_that_was_handed_over_was_asked_when_it_came_to_the_fast_lane(cloud: LocalCloud) -> None:
+    with cloud.deployed_with({"FullLaneOperations": "charge-payment"}):
+        cloud.run(charge(), lane="fast")
+        cloud.settle()
+    [first] = [each for each in parts_of(cloud) if each.role == "owner"]
+    found = told(cloud, parts=[first])
+    assert found.moments[0].what == "Asked in the fast lane, which handed it over", kinds(found)
+    assert found.asked is not None and found.asked <= first.began
+
+
+def test_who_decided_what_is_told_and_how_long_it_waited_for_that(cloud: LocalCloud) -> None:
+    do, id = LocalActions(cloud, Path()), id_of(ASKING)
+    cloud.run(ASKING)
+    later(cloud, 3600)
+    do.retry(id, "no such charge")
+    cloud.settle()
+    later(cloud, 600)
+    assert told(cloud, id).total(str).endswith(" so far, of which 1 h 10 min waiting for a person")
+    do.resolve(id, '{"chargeId": "ch_1"}', None)
+    later(cloud, 60)
+    found = told(cloud, id)
+    me = getpass.getuser()
+    said = [each.what for each in found.moments if each.kind == "person"]
+    assert said == [f"{me} had it run again: no such charge", f"{me} gave its answer"]
+    assert kinds(found)[-2:] == ["person", "answer"] and "of which 1 h 10 min waiting for a person" in total(found)
+
+
+def test_a_released_key_begins_anew_and_the_decision_is_still_told(cloud: LocalCloud) -> None:
+    do, id = LocalActions(cloud, Path()), id_of(ASKING)
+    cloud.run(ASKING)
+    later(cloud, 60)
+    do.release(id)
+    assert total(told(cloud, id)) == "asked 0 min, released 1 min: 1 min, of which 1 min waiting for a person"
+    later(cloud, 60)
+    cloud.run(ASKING)
+    found = told(cloud, id)
+    assert kinds(found).count("asked") == 2 and "person" in kinds(found)
+    assert total(found).startswith("asked 0 min, quarantined 0 min")
+    anew = [each.what for each in found.moments if each.kind == "asked"][1]
+    assert "an effect from before may have happened twice" in anew
+
+
+def test_work_elsewhere_is_waited_for_until_its_ticket_ends_it(cloud: LocalCloud) -> None:
+    cloud.run(ELSEWHERE)
+    later(cloud, 300)
+    assert "so far, of which 5 min waiting for work elsewhere" in total(told(cloud, id_of(ELSEWHERE)))
+    assert end_by_ticket(cloud, id_of(ELSEWHERE))
+    found = told(cloud, id_of(ELSEWHERE))
+    assert kinds(found)[-3:] == ["elsewhere", "elsewhere", "answer"]
+    assert "answered 5 min: " in total(found) and "waiting for work elsewhere" in total(found)
+
+
+def test_an_owner_in_the_direct_lane_is_told_by_its_record(cloud: LocalCloud) -> None:
+    function = Direct(cloud)
+    function.invoke(ask("k", {"die": "after"}, {}))
+    name = f"request {function.request} of {function.name}"
+    assert f"{name} got the lock" in [each.what for each in told(cloud, DIRECT).moments]
+    later(cloud, A_LEASE)
+    found = told(cloud, DIRECT)
+    assert kinds(found) == ["asked", "owner", "died", "waited", "owner", "ran", "answer"]
+    assert found.moments[0].what == "Asked in the direct lane" and name in found.moments[1].what
+
+
+def test_a_record_without_executions_is_told_as_far_as_it_says(cloud: LocalCloud) -> None:
+    cloud.run(charge())
+    assert kinds(told(cloud, parts=[])) == ["asked", "owner", "answer"]
+    assert story([], None, datetime.datetime.now(datetime.UTC)).moments == []
+
+
+def test_what_a_function_wrote_over_its_record_is_no_decision(cloud: LocalCloud) -> None:
+    cloud.run(charge())
+    record = {**(cloud.record(id_of(charge())) or {}), "decisions": ["x", {"verb": "y"}], "acquiredAt": "noon"}
+    now = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC)
+    assert "person" not in kinds(story([], record, now))
