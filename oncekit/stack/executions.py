@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Any
 
+from oncekit.console.parts import part_of
 from oncekit.console.run import Run, run_of
 from oncekit.console.words import iso
 from oncekit.contract.lanes import FULL, Invoked
 from oncekit.contract.requests import id_in
 from oncekit.contract.words import OPERATOR, TICKET
 from oncekit.problem import Problem
+from oncekit.stack.acts import before
 from oncekit.stack.records import Record, is_pending
 from oncekit.stack.stack import Stack
 
@@ -28,6 +30,8 @@ PENDING = "PENDING"
 GONE, BY_OPERATOR, BY_TICKET = "GONE", "OPERATOR", "TICKET"
 """Of an owner that is no execution of this stack, or not any more; of an operator's lock; of work elsewhere that has
 ended the operation."""
+MOST_OWNERS = 10
+"""One after the other, that are looked up: each is two calls, or more."""
 NO_EXECUTION = (BY_OPERATOR, BY_TICKET)
 """Of owners that are in no lane."""
 NOT_ALIVE = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", PENDING, LEASE_OVER, ENDED, GONE, BY_OPERATOR)
@@ -90,6 +94,24 @@ def run_of_owner(stack: Stack, record: Record) -> Run:
     if id_in(run.input or "") != record["id"]:  # a function may have written any owner
         raise Problem(f"{record['id']}: its record names an owner that has another request: {owner}")
     return run
+
+
+def owners_of(stack: Stack, record: Record, run: Run | None) -> list[Run]:
+    """A run about a record, and before it those from whom the lock was taken, by an operator too, as far as they have a
+    history."""
+    found, decided = [run] if run else [], [each["owner"] for each in before(record) if "owner" in each]
+    while len(found) < MOST_OWNERS:
+        theirs = part_of(found[0]).taken_from if found else str(record["owner"])
+        if OPERATOR in theirs:
+            theirs = stack.execution(decided.pop()) if decided else ""
+        try:
+            earlier = run_on(stack, theirs)
+        except Problem:  # in another lane, or gone
+            break
+        if id_in(earlier.input or "") != record["id"]:
+            break
+        found.insert(0, earlier)
+    return found
 
 
 def run_on(stack: Stack, execution: str) -> Run:

@@ -7,9 +7,11 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from oncekit.console.parts import part_of
+from oncekit.console.parts import Part, part_of
 from oncekit.console.run import Run
+from oncekit.console.story import Logged, story
 from oncekit.console.summary import summary
+from oncekit.console.words import iso
 from oncekit.contract.lanes import FULL
 from oncekit.contract.requests import id_in, opened
 from oncekit.problem import Problem
@@ -19,7 +21,20 @@ from oncekit.stack.records import OPEN, Record, find, has_expired
 from oncekit.stack.stack import Stack
 
 KEYS = (
-    *("id", "summary", "expired", "record", "lane", "ownerStatus", "steps", "request", "requestKept", "log", "console"),
+    *(
+        "id",
+        "summary",
+        "timeline",
+        "expired",
+        "record",
+        "lane",
+        "ownerStatus",
+        "steps",
+        "request",
+        "requestKept",
+        "log",
+        "console",
+    ),
     *("execution", "logGroup", "attempts", "notFound", "notBegun", "logCommand"),
 )
 
@@ -51,11 +66,12 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
     owner, status = record["owner"], executions.owner_status(stack, record)
     request, kept_where = _request(stack, record)
     logged = _logged(stack, record, run)
+    now = datetime.datetime.fromtimestamp(stack.now(), datetime.UTC)
+    parts = [part_of(each) for each in executions.owners_of(stack, record, run)]
     return {
         "id": record["id"],
-        "summary": summary(
-            [part_of(run)] if run else [], record, datetime.datetime.fromtimestamp(stack.now(), datetime.UTC)
-        ),
+        "summary": summary(parts, record, now),
+        "timeline": _timeline(parts, record, now, logged["attempts"]),
         "expired": has_expired(stack, record),
         "record": record,
         "lane": None if status in executions.NO_EXECUTION else stack.lane_of(owner),
@@ -67,6 +83,39 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
         "console": _console(stack, record, run),
         "execution": run and executions.as_json(run),
         **logged,
+    }
+
+
+def _timeline(
+    parts: list[Part], record: Record, now: datetime.datetime, attempts: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """{total, askedAt, endedAt, moments: [{at, until, kind, what, lasted, executions}]}."""
+
+    def time(milliseconds: int) -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
+
+    logged = [
+        Logged(each["attempt"], time(each["lines"][0]["at"]), time(each["lines"][-1]["at"]))
+        for each in attempts
+        if each["lines"]
+    ]
+    told = story(parts, record, now, logged)
+    return {
+        "total": told.total(lambda at: f"{at:%Y-%m-%d %H:%M:%S}"),
+        "askedAt": iso(told.asked),
+        "endedAt": iso(told.ended),
+        "moments": [
+            {
+                "at": iso(each.at),
+                "until": iso(each.until),
+                "kind": each.kind,
+                "sign": each.sign,
+                "what": each.what,
+                "lasted": each.lasted,
+                "executions": list(each.executions),
+            }
+            for each in told.moments
+        ],
     }
 
 

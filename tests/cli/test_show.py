@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import getpass
 import io
 import json
 import re
@@ -113,6 +114,45 @@ def test_what_its_ticket_ended_has_no_owner_in_a_lane(operator: Operator) -> Non
     told, text = shown(operator), operator.once("show", ID).out
     assert (told["ownerStatus"], told["lane"], told["log"], told["execution"]) == ("TICKET", None, None, None)
     assert "  owner       TICKET  " in text and "  lane  " not in text and "next:" not in text
+
+
+# ---- the timeline ----
+
+
+def test_the_timeline_begins_with_the_total_and_has_each_owner_and_who_decided(operator: Operator) -> None:
+    first = operator.died_in("Finalize")
+    operator.lease_over()
+    assert operator.once("retry", ID, "--because", "it hangs").code == 0
+    operator.cloud.settle()
+    told = shown(operator)["timeline"]
+    assert told["total"].startswith(f"asked {told['askedAt'][:19].replace('T', ' ')}, answered ")
+    assert [each["kind"] for each in told["moments"]] == [
+        *("asked", "owner", "ran", "died", "person", "owner", "ran", "answer"),
+    ]
+    assert told["moments"][1]["executions"] == [first.arn], "the owner before has a history, too"
+    lines = operator.once("show", ID, columns=400).out.splitlines()
+    assert lines[2] == f"{told['total']} (UTC)"
+    [said] = [each for each in lines if "had it run again: it hangs" in each]
+    assert said.startswith(f"  {told['moments'][4]['at'][11:19]}  ◆ {getpass.getuser()} ")
+
+
+def test_after_a_decision_the_owners_before_it_are_still_told(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"})
+    operator.quarantined()
+    first = operator.record["owner"]
+    second = operator.execution(operator.once("retry", ID, "--json")).arn
+    assert operator.once("resolve", ID, "--failed", "refunded").code == 0
+    moments = shown(operator)["timeline"]["moments"]
+    assert [each["executions"] for each in moments if each["kind"] == "owner"] == [[first], [second]]
+    decided = [each["kind"] for each in moments if each["kind"] in ("person", "failure")]
+    assert decided == ["person", "person", "failure"]
+
+
+def test_an_attempt_of_an_owner_without_a_history_is_told_by_its_log(operator: Operator) -> None:
+    operator.cloud.run(operator.request(), lane="fast")
+    with logged(operator, [(0, own("x")), (2000, own("y"))]):
+        found = shown(operator)["timeline"]["moments"]
+    assert ("Your function logged something (attempt 1)", "2 s") in [(each["what"], each["lasted"]) for each in found]
 
 
 # ---- the path ----

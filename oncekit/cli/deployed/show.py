@@ -57,7 +57,8 @@ def show(
 ) -> int:
     """Show all that is known about an id, and what to do next.
 
-    That is what happened in plain words, its record, its request and until when this is kept, its owner with the path
+    That is what happened in plain words, and when: the total first, then owners, crashes, waits, and who decided what
+    (times in UTC); its record, its request and until when this is kept, its owner with the path
     that it took, and what business logic printed and logged in each attempt; --json has the input and output of each
     state. For the ARN of an execution, the same about the id of its request, with the path of that execution.
 
@@ -72,7 +73,8 @@ def show(
     An attempt is found by the request id of its invocation. Where nothing has kept that, the command that shows
     everything which was logged at that time is printed.
 
-    JSON: {id, summary, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
+    JSON: {id, summary, timeline: {total, askedAt, endedAt, moments: [{at, until, kind, sign, what, lasted,
+    executions}]}, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
     execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId,
     stream, lines: [{at, text}]}], notFound, notBegun, logCommand}; `states` are {state, enteredAt, exitedAt, input,
     output, errors}, `at` is in epoch ms. Of a refused request {key, id, operation, error, message, refusedAt,
@@ -123,6 +125,7 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
     was_released = record.get("error", {}).get("name") == RELEASED
     yield Entry("", f"{shown['id']}  {'RELEASED' if was_released else record['status']}{expired}")
     yield Entry("  ", shown["summary"])
+    yield from _timeline(shown["timeline"])
     if record["status"] == "IN_PROGRESS":
         lease = record["leaseExpiresAt"]
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
@@ -133,7 +136,7 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
     until = ", but has ended when its lease is over" if shown["ownerStatus"] in (MAY_RUN, LEASE_OVER) else ""
     if shown["lane"] is not None:
         yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
-    for key in ("attempts", "fence", "onCrash", "acquiredAt", "finishedAt"):
+    for key in ("attempts", "fence", "onCrash"):
         if key in record:
             is_to_begin = key == "attempts" and shown["notBegun"]
             yield f"  {key:<12}{short(record[key])}{', the last of which is still to begin' if is_to_begin else ''}"
@@ -149,6 +152,20 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
     for name, step in shown["steps"].items():
         result = step.get("result") if isinstance(step, dict) else step
         yield _entry("step done", f"{short(name)}: {text_of(result)}", is_value=True)
+
+
+def _timeline(told: dict[str, Any]) -> Iterator[str | Entry]:
+    """The total first; a day where it is another one than before."""
+    if told["total"]:
+        yield Entry("", f"{told['total']} (UTC)")
+    day = (told["askedAt"] or "")[:10]
+    for each in told["moments"]:
+        at = each["at"] or ""
+        if at and at[:10] != day:
+            day = at[:10]
+            yield f"  {day}"
+        lasted = f"  {each['lasted']}" if each["lasted"] else ""
+        yield Entry(f"  {at[11:19] or '?':<8}  {each['sign']} ", f"{each['what']}{lasted}")
 
 
 def _about_the_owner(shown: dict[str, Any]) -> Iterator[str | Entry]:
