@@ -14,7 +14,7 @@ from commands import Done
 from commands import once as command
 from operating import Operator
 
-from oncekit.cli.here.ends import tell_end
+from oncekit.cli.here.ends import Ends, tell_end
 from oncekit.cli.paper import Paper
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.interceptors import fails
@@ -168,6 +168,24 @@ def test_why_a_request_is_in_progress_is_said_below_it(operator: Operator, capsy
         *["pending: work elsewhere ends it"] * 2,
         "handed over: the full lane goes on with it",
     ]
+
+
+def test_the_terminal_has_each_owner_and_its_duplicates_in_one_line(
+    operator: Operator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends, request = Ends(Paper(error=True)), operator.request()
+    operator.died_in("Finalize")  # so that the others come while it is in progress
+    for _ in range(40):
+        ends.tell(operator.cloud.run(request))
+        ends.look()
+    assert not capsys.readouterr().err, "more may come"
+    ends.tell(operator.cloud.run({**request, "idempotencyKey": "another"}))
+    assert "✓ EXECUTED  default#told#another" in capsys.readouterr().err, "an owner is told at once"
+    ends.look()
+    assert capsys.readouterr().err == "↻ default#told#k  40 came while it was in progress\n"
+    ends.tell(operator.cloud.run(request))
+    ends.look(is_last=True)
+    assert "↻ IN_PROGRESS  default#told#k" in capsys.readouterr().err, "one alone has its path"
 
 
 def test_lane_that_is_given_is_taken_whatever_the_template_says(cloud: LocalCloud, here: Callable[..., Done]) -> None:

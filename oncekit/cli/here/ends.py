@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 
 from oncekit.cli.here.report import mark, message_of, outcome, why_in_progress
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import Paper
+from oncekit.console.parts import OF_DUPLICATES
+from oncekit.console.starts import WORK
+from oncekit.console.story import others
 from oncekit.console.visible import short
 from oncekit.contract.lanes import FAST, lane_of
 from oncekit.contract.requests import id_of
@@ -37,6 +41,45 @@ def watching(on_end: Callable[[str, Execution], None]) -> Iterator[None]:
         yield
     finally:
         watchers.remove(watch)
+
+
+class Ends:
+    """Tells how executions of operations end: of owners at once, of duplicates when no more have come between two
+    looks, those in one line that ended alike."""
+
+    def __init__(self, paper: Paper) -> None:
+        self._paper = paper
+        self._held: dict[tuple[str, str], Held] = {}
+
+    def tell(self, execution: Execution) -> None:
+        end = execution.states[-1] if execution.states else ""
+        is_duplicate = end in OF_DUPLICATES and not {WORK, "HandOver"} & set(execution.states)
+        if (id := id_of(execution.input)) is None or not is_duplicate:
+            tell_end(execution, self._paper)
+        else:
+            held = self._held.setdefault((id, end), Held(execution))
+            held.count, held.is_new = held.count + 1, True
+
+    def look(self, is_last: bool = False) -> None:
+        for (id, end), held in list(self._held.items()):
+            if held.is_new and not is_last:
+                held.is_new = False
+                continue
+            del self._held[id, end]
+            if held.count == 1:
+                tell_end(held.first, self._paper)
+            else:
+                sign = mark(held.first)
+                self._paper.line(f"{sign} {short(id, LONGEST_ID)}  {others(held.count, end)}", COLOURS[sign])
+
+
+@dataclass
+class Held:
+    """Duplicates that ended alike, of one id."""
+
+    first: Execution
+    count: int = 0
+    is_new: bool = True
 
 
 def tell_end(execution: Execution, paper: Paper) -> None:

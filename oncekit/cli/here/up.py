@@ -119,6 +119,7 @@ def up(
                 webbrowser.open(console)
             while not stopping.is_set():
                 news.tell()
+            news.tell_rest()
     tell("The local cloud is down.")
     return 0
 
@@ -127,10 +128,12 @@ class News:
     """What happened in the cloud and to its files, from any thread; one thread tells it, one after the other."""
 
     def __init__(self) -> None:
+        from oncekit.cli.here.ends import Ends
         from oncekit.cli.paper import Paper
 
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._paper = Paper(error=True)
+        self._ends = Ends(self._paper)
         self._denied: set[Denial] = set()
         self._dead_letters: Mapping[str, int] = {}
         self._not_loaded: dict[str, set[str]] = {}
@@ -173,9 +176,14 @@ class News:
             self._waiting.get(timeout=LOOK_S)()
             for _ in range(self._waiting.qsize()):  # each line that a function prints is a piece of news
                 self._waiting.get_nowait()()
+        self._ends.look()
         tell_denials(new := [denial for denial in self._cloud.denials() if denial not in self._denied])
         self._denied.update(new)
         self._tell_dead_letters()
+
+    def tell_rest(self) -> None:
+        """When it ends: what waited for more of its kind."""
+        self._ends.look(is_last=True)
 
     def _tell_line(self, line: LogLine) -> None:
         self._kept.put(line)
@@ -192,7 +200,7 @@ class News:
 
         own = self._cloud.once.outputs
         if machine in {own.get(output) for output in MACHINES.values()}:
-            ends.tell_end(execution, self._paper)
+            self._ends.tell(execution)
         elif machine == own.get("RecoveryStateMachineArn"):
             ends.tell_failure("recovery", execution, self._paper)
         else:
