@@ -37,4 +37,4 @@ def moment(at: Any) -> datetime.datetime:
 
 def iso(at: datetime.datetime | None) -> str | None:
     """As people and programs read it: UTC, with milliseconds."""
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None
+    return at.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None

@@ -12,6 +12,7 @@ from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
 from oncekit.console.local_source import log_of
 from oncekit.console.record_view import record_view
+from oncekit.console.words import iso
 from oncekit.contract.requests import id_of
 from oncekit.local import LocalCloud
 from oncekit.local.engine.interceptors import times_out
@@ -69,6 +70,11 @@ def test_numbers_of_json_are_shown_as_they_came() -> None:
 def test_a_result_in_an_answer_is_shown_as_the_json_that_it_is() -> None:
     shown = re.sub("<.*?>", "", str(set_out('{"result": "{\\"a\\":1.10}", "other": "{}"}')))
     assert shown.split() == '{ "result": { "a": 1.10 }, "other": "{}" }'.replace('"', "&#34;").split()
+
+
+def test_a_time_of_a_machine_elsewhere_is_told_in_utc() -> None:
+    """As boto3 gives it: in the zone of the machine."""
+    assert iso(NOON.astimezone(datetime.timezone(datetime.timedelta(hours=2)))) == "2026-01-01T12:00:00.000Z"
 
 
 # ---- log lines ----
