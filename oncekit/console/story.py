@@ -55,7 +55,7 @@ VERBS = {
     "retry": "had it run again",
     "resolve": "gave its answer",
     "fail": "said that it failed",
-    "release": "freed the key: the next request begins anew",
+    "release": "freed the key, so that the next request begins anew",
     "forget": "had its request forgotten",
 }
 _CAME = re.compile(r"first-[0-9a-f]{40}-([0-9]{13})")

@@ -55,8 +55,9 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
     try:
         record = find(stack, id_in(run.input or "") or "")
     except Problem:
-        told = {"id": id_in(run.input or ""), "summary": summary([part_of(run)]), "execution": executions.as_json(run)}
-        return {**dict.fromkeys(KEYS), **told}
+        parts, now = [part_of(run)], datetime.datetime.fromtimestamp(stack.now(), datetime.UTC)
+        told = {"id": id_in(run.input or ""), "summary": summary(parts), "execution": executions.as_json(run)}
+        return {**dict.fromkeys(KEYS), **told, "timeline": _timeline(parts, {}, now, [])}
     return _told(stack, record, run)
 
 
@@ -101,7 +102,7 @@ def _timeline(
     ]
     told = story(parts, record, now, logged)
     return {
-        "total": told.total(lambda at: f"{at:%Y-%m-%d %H:%M:%S}"),
+        "total": told.total(lambda at: f"{at.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S}"),
         "askedAt": iso(told.asked),
         "endedAt": iso(told.ended),
         "moments": [

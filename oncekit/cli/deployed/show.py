@@ -109,6 +109,7 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
     if shown["record"] is None:
         yield Entry("", f"{shown['id'] or 'a request without an id'}  there is no record")
         yield Entry("  ", shown["summary"])
+        yield from _timeline(shown["timeline"])
     else:
         yield from _about_the_record(shown, now)
         yield from _about_the_owner(shown)
