@@ -2,7 +2,8 @@
 
     visible.py    characters that can be seen
     parts.py      what one execution did for its operation; owner.py: an owner; starts.py: each start of business logic
-    story.py      what happened, moment by moment, with times: for the page, `once show` and the terminal of `once up`
+    story.py      what happened, moment by moment: for the page, `once show` and the terminal of `once up`
+    moments.py    these moments, and what they come to: how long it took, and what it waited for
     summary.py    what happened, in plain words: one text for the page, `once show` and `once run`
     run.py        a run, made of the events of GetExecutionHistory
     drawing/      a state machine as SVG

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from oncekit.console.moments import RELEASED
 from oncekit.console.parts import Part
-from oncekit.console.story import RELEASED
 from oncekit.console.summary import summary
 
 CHUNK = 100

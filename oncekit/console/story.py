@@ -8,49 +8,17 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any, Literal
+from typing import Any
 
+from oncekit.console.moments import Kind, Moment, Story, between, error_name, in_order, time_of, whole
 from oncekit.console.owner import before
 from oncekit.console.parts import OF_DUPLICATES, Part
-from oncekit.console.words import duration, moment
 from oncekit.contract.lanes import is_direct, lane_of, name_of
 from oncekit.contract.words import OPERATOR, TICKET
 
-Kind = Literal[
-    "asked",
-    "owner",
-    "ran",
-    "failed",
-    "died",
-    "waited",
-    "elsewhere",
-    "paused",
-    "person",
-    "answer",
-    "failure",
-    "quarantined",
-    "others",
-]
-SIGNS: Mapping[Kind, str] = {
-    "asked": "→",
-    "owner": "●",
-    "ran": "✓",
-    "failed": "↷",
-    "died": "■",
-    "waited": "○",
-    "elsewhere": "○",
-    "paused": "○",
-    "person": "◆",
-    "answer": "✓",
-    "failure": "✗",
-    "quarantined": "■",
-    "others": "↻",
-}
-ENDS: Mapping[Kind, str] = {"answer": "answered", "failure": "failed for good", "quarantined": "quarantined"}
-RELEASED = "ReleasedByOperator"
 VERBS = {
     "retry": "had it run again",
     "resolve": "gave its answer",
@@ -60,31 +28,8 @@ VERBS = {
 }
 _CAME = re.compile(r"first-[0-9a-f]{40}-([0-9]{13})")
 """The name of an execution to which the fast lane handed a request over, with the time when that came there, in ms."""
-MAY = "its effect may have happened; "
+_MAY = "its effect may have happened; "
 _SLACK = datetime.timedelta(seconds=1)
-
-
-@dataclass(frozen=True)
-class Moment:
-    kind: Kind
-    what: str
-    at: datetime.datetime | None = None
-    until: datetime.datetime | None = None
-    """Of what lasted, or goes on."""
-    executions: Sequence[str] = ()
-    """Their ARNs, the newest first where there are more."""
-    pauses: float = 0.0
-    """Seconds of what lasted with breaks; else it is from `at` to `until`."""
-
-    @property
-    def sign(self) -> str:
-        return SIGNS[self.kind]
-
-    @property
-    def lasted(self) -> str:
-        """Empty for what took no time, or nobody knows how much."""
-        seconds = self.pauses or ((self.until - self.at).total_seconds() if self.at and self.until else 0.0)
-        return duration(seconds) if seconds >= 0.001 else ""
 
 
 @dataclass(frozen=True)
@@ -94,35 +39,6 @@ class Logged:
     attempt: int | None
     at: datetime.datetime
     until: datetime.datetime
-
-
-@dataclass(frozen=True)
-class Story:
-    moments: Sequence[Moment]
-    asked: datetime.datetime | None
-    """When the request came that began its last try."""
-    ended: datetime.datetime | None
-    end: str
-    """`answered`, `failed for good`, `quarantined`; `not answered yet` of what goes on."""
-    lasts: str
-    """How long in all, and how much of that it waited, and for what."""
-
-    @property
-    def begins(self) -> datetime.datetime | None:
-        """The first time of a moment; None where none has one."""
-        return min((each.at for each in self.moments if each.at), default=None)
-
-    @property
-    def ends(self) -> datetime.datetime | None:
-        """The last one; of duplicates that came later there may be many days."""
-        of_itself = [each for each in self.moments if each.kind != "others"] or self.moments
-        return max((each.until or each.at for each in of_itself if each.at), default=None)
-
-    def total(self, at: Callable[[datetime.datetime], str]) -> str:
-        """In one sentence, with times as they are told there; empty where nobody knows when it was asked."""
-        if self.asked is None:
-            return ""
-        return f"asked {at(self.asked)}, {self.end}{f' {at(self.ended)}' if self.ended else ''}: {self.lasts}"
 
 
 def others(count: int, end: str) -> str:
@@ -142,60 +58,9 @@ def story(
         *(found for number, each in enumerate(owners) for found in _of_owner(each, owners[:number])),
         *_decided(known),
         *_of_record(owners, known, now),
-        *_of_others(parts, bool(owners)),
+        *_of_others(parts),
     ]
-    return _whole(_in_order(told), known, now)
-
-
-def _in_order(told: Iterable[Moment]) -> list[Moment]:
-    """By their times; one that has none stays behind the one that it was told after."""
-    last = datetime.datetime.min.replace(tzinfo=datetime.UTC)
-    timed: list[tuple[datetime.datetime, Moment]] = []
-    for each in told:
-        last = each.at or last
-        timed.append((last, each))
-    return [each for _, each in sorted(timed, key=lambda pair: pair[0])]
-
-
-def _whole(moments: Sequence[Moment], record: Mapping[str, Any], now: datetime.datetime) -> Story:
-    asked = next((n for n in range(len(moments) - 1, -1, -1) if moments[n].kind == "asked"), None)
-    of_try = moments[asked:] if asked is not None else moments
-    began = moments[asked].at if asked is not None else None
-    goes_on = record.get("status") == "IN_PROGRESS" if record else of_try and of_try[-1].kind not in ENDS
-    ends = [each for each in of_try if each.kind in ENDS]
-    last = ends[-1] if ends and not goes_on else None
-    end = ENDS[last.kind] if last else "not answered yet" if goes_on else "ended"
-    ended = last.at if last else None
-    if _name(record) == RELEASED and record.get("status") == "FAILED":
-        end, ended, last = "released", _time(record.get("finishedAt")), of_try[-1]
-    if began is None:
-        return Story(moments, None, ended, end, "")
-    is_over = last is not None and record.get("status") != "QUARANTINED"
-    until = ended if is_over and ended else now
-    lasts = duration((until - began).total_seconds()) + ("" if is_over else " so far")
-    waited = " and ".join(_waited(of_try, began, until))
-    return Story(moments, began, ended, end, f"{lasts}, of which {waited}" if waited else lasts)
-
-
-def _waited(moments: Sequence[Moment], began: datetime.datetime, now: datetime.datetime) -> Iterator[str]:
-    """For what it waited a second or longer in all."""
-    for kind, of in (("waited", "the lease"), ("elsewhere", "work elsewhere"), ("paused", "another attempt")):
-        waits = [each for each in moments if each.kind == kind]
-        seconds = sum(each.pauses or _between(each.at or began, each.until) for each in waits)
-        if seconds >= 1:
-            most = "" if all(each.at for each in waits) else "at most "
-            yield f"{most}{duration(seconds)} waiting for {of}"
-    seconds = 0.0
-    for number, each in enumerate(moments):
-        if each.kind == "quarantined" and each.at:
-            decided = (after.at for after in moments[number:] if after.kind == "person" and after.at)
-            seconds += _between(each.at, next(decided, now))
-    if seconds >= 1:
-        yield f"{duration(seconds)} waiting for a person"
-
-
-def _between(at: datetime.datetime, until: datetime.datetime | None) -> float:
-    return (until - at).total_seconds() if until else 0.0
+    return whole(in_order(told), known, now)
 
 
 # ---- owners ----
@@ -237,7 +102,7 @@ def _until_taken(part: Part, owners: Sequence[Part]) -> Iterator[Moment]:
         )
     if theirs is None and part.taken_as == "released" and part.taken_error:
         yield Moment("failed", f"Your function failed ({part.taken_error}): its effect may have happened")
-    if part.taken_as == "released" and (is_direct(part.taken_from) or _between(at or part.began, part.locked) >= 1):
+    if part.taken_as == "released" and (is_direct(part.taken_from) or between(at or part.began, part.locked) >= 1):
         yield Moment("waited", "Waited for the sweep", at, part.locked)
     elif part.taken_as == "died":
         yield Moment("waited", f"Waited {_for(lease, at)}", at, part.locked)
@@ -271,7 +136,7 @@ def _starts(part: Part, number: int) -> Iterator[Moment]:
             how = "failed" if end == "failed" else "gave no answer: its effect may have happened"
             yield Moment("failed", f"Your function {how} ({which}, {error})", at, until)
     gaps = [(each.until, after.at) for each, after in pairwise(part.starts) if each.until and after.at]
-    if (pauses := sum(_between(*each) for each in gaps)) >= 1:
+    if (pauses := sum(between(*each) for each in gaps)) >= 1:
         yield Moment("paused", "Waited between attempts", gaps[0][0], gaps[-1][1], pauses=pauses)
 
 
@@ -282,7 +147,7 @@ def _ending(part: Part) -> Iterator[Moment]:
     elif ending.kind == "failed":
         yield Moment("failure", f"It failed for good ({ending.said}): every duplicate gets that", at)
     elif ending.kind == "quarantined":
-        effects = {"answered": "its effect has happened; ", "failed": MAY, "lost": MAY}
+        effects = {"answered": "its effect has happened; ", "failed": _MAY, "lost": _MAY}
         effect = effects.get(part.starts[-1].end, "") if part.starts else ""
         yield Moment("quarantined", f"Quarantined ({ending.said}): {effect}a person decides", at)
     elif ending.kind == "stopped":
@@ -305,7 +170,7 @@ def _ending(part: Part) -> Iterator[Moment]:
 
 def _asked_before(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
     """When the record's last try began, where that was with none of these owners."""
-    at = _time(record.get("acquiredAt"))
+    at = time_of(record.get("acquiredAt"))
     asked = [(each.began, each.locked) for each in owners if each.locked and not each.taken_from]
     if at is None or any(began - _SLACK <= at <= locked + _SLACK for began, locked in asked):
         return
@@ -334,7 +199,7 @@ def _logged_before(owners: Sequence[Part], logged: Sequence[Logged]) -> Iterator
 
 def _of_record(owners: Sequence[Part], record: Mapping[str, Any], now: datetime.datetime) -> Iterator[Moment]:
     """How it goes on, or ended, where none of these owners says so."""
-    owner, status, at = str(record.get("owner", "")), record.get("status"), _time(record.get("finishedAt"))
+    owner, status, at = str(record.get("owner", "")), record.get("status"), time_of(record.get("finishedAt"))
     last = next((each for each in reversed(owners) if owner.startswith(each.arn)), None)
     if last is None and _is_execution(owner) and owners:
         yield Moment("owner", f"{name_of(owner)} took over")
@@ -350,15 +215,15 @@ def _of_record(owners: Sequence[Part], record: Mapping[str, Any], now: datetime.
     elif status == "COMPLETED":
         yield Moment("answer", "Its answer is stored: every duplicate gets it", at)
     elif status == "FAILED" and OPERATOR not in owner:
-        yield Moment("failure", f"It failed for good ({_name(record)}): every duplicate gets that", at)
-    elif status == "FAILED" and _name(record) == "ResolvedByOperator":
+        yield Moment("failure", f"It failed for good ({error_name(record)}): every duplicate gets that", at)
+    elif status == "FAILED" and error_name(record) == "ResolvedByOperator":
         yield Moment("failure", "It counts as failed: every duplicate gets that", at)
     elif status == "QUARANTINED":
-        yield Moment("quarantined", f"Quarantined ({_name(record)}): a person decides", at)
+        yield Moment("quarantined", f"Quarantined ({error_name(record)}): a person decides", at)
 
 
 def _open(record: Mapping[str, Any], last: Part | None, now: datetime.datetime) -> Iterator[Moment]:
-    lease, since = float(record.get("leaseExpiresAt", 0)), _time(record.get("pendingSince"))
+    lease, since = float(record.get("leaseExpiresAt", 0)), time_of(record.get("pendingSince"))
     until = datetime.datetime.fromtimestamp(lease, datetime.UTC)
     over = "Its lease is over: the next sweep looks after it"
     sweep = "a sweep quarantines it" if record.get("onCrash") == "quarantine" else "a sweep starts it again"
@@ -369,16 +234,11 @@ def _open(record: Mapping[str, Any], last: Part | None, now: datetime.datetime) 
             "waited", over if until <= now else f"Waits until its lease is over: then {sweep}", last.ended, now
         )
     elif last is None and not lease:
-        if error := _name(record):
+        if error := error_name(record):
             yield Moment("failed", f"Your function failed ({error}): its effect may have happened")
         yield Moment("waited", "Waits for the next sweep, which has it run")
     elif last is None and until <= now:
         yield Moment("waited", over, until, now)
-
-
-def _name(record: Mapping[str, Any]) -> str:
-    error = record.get("error")
-    return str(error.get("name")) if isinstance(error, Mapping) else ""
 
 
 def _decided(record: Mapping[str, Any]) -> Iterator[Moment]:
@@ -387,10 +247,10 @@ def _decided(record: Mapping[str, Any]) -> Iterator[Moment]:
     for each in found if isinstance(found, list) else ():
         if isinstance(each, Mapping) and each.get("verb") in VERBS:
             because = f": {each['because']}" if "because" in each else ""
-            yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", _time(each.get("at")))
+            yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", time_of(each.get("at")))
 
 
-def _of_others(parts: Sequence[Part], some_owner: bool) -> Iterator[Moment]:
+def _of_others(parts: Sequence[Part]) -> Iterator[Moment]:
     """All that had no lock, those together that ended alike."""
     rest = [each for each in parts if each.role != "owner"]
     for (role, end), group in groupby(sorted(rest, key=_alike), _alike):
@@ -417,12 +277,3 @@ def _of_some(some: Sequence[Part], role: str, end: str) -> str:
         did = "found nothing to do" if some[0].by_recovery else "handed it over to the full lane"
         return f"{count} {did}"
     return f"{count} ended in {end or 'no state'}, without a lock"
-
-
-def _time(told: object) -> datetime.datetime | None:
-    """That in a record, where a function may have written any text."""
-    try:
-        found = moment(told) if isinstance(told, str) else None
-    except ValueError:
-        return None
-    return found and (found if found.tzinfo else found.replace(tzinfo=datetime.UTC))

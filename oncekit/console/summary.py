@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oncekit.console.moments import RELEASED
 from oncekit.console.owner import before, of_owner, quarantined
 from oncekit.console.parts import NAMED, OF_DUPLICATES, Part, why_not_again
-from oncekit.console.story import RELEASED
 from oncekit.console.words import day_and_time
 from oncekit.contract.lanes import is_direct, name_of
 from oncekit.contract.words import OPERATOR, RELEASED, TICKET

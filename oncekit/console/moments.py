@@ -1,0 +1,160 @@
+"""The moments of an operation's timeline, and what they come to: how long it took, and what it waited for."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from oncekit.console.words import duration, moment
+
+Kind = Literal[
+    "asked",
+    "owner",
+    "ran",
+    "failed",
+    "died",
+    "waited",
+    "elsewhere",
+    "paused",
+    "person",
+    "answer",
+    "failure",
+    "quarantined",
+    "others",
+]
+SIGNS: Mapping[Kind, str] = {
+    "asked": "→",
+    "owner": "●",
+    "ran": "✓",
+    "failed": "↷",
+    "died": "■",
+    "waited": "○",
+    "elsewhere": "○",
+    "paused": "○",
+    "person": "◆",
+    "answer": "✓",
+    "failure": "✗",
+    "quarantined": "■",
+    "others": "↻",
+}
+ENDS: Mapping[Kind, str] = {"answer": "answered", "failure": "failed for good", "quarantined": "quarantined"}
+RELEASED = "ReleasedByOperator"
+
+
+@dataclass(frozen=True)
+class Moment:
+    kind: Kind
+    what: str
+    at: datetime.datetime | None = None
+    until: datetime.datetime | None = None
+    """Of what lasted, or goes on."""
+    executions: Sequence[str] = ()
+    """Their ARNs, the newest first where there are more."""
+    pauses: float = 0.0
+    """Seconds of what lasted with breaks; else it is from `at` to `until`."""
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.kind]
+
+    @property
+    def lasted(self) -> str:
+        """Empty for what took no time, or nobody knows how much."""
+        seconds = self.pauses or ((self.until - self.at).total_seconds() if self.at and self.until else 0.0)
+        return duration(seconds) if seconds >= 0.001 else ""
+
+
+@dataclass(frozen=True)
+class Story:
+    moments: Sequence[Moment]
+    asked: datetime.datetime | None
+    """When the request came that began its last try."""
+    ended: datetime.datetime | None
+    end: str
+    """`answered`, `failed for good`, `quarantined`; `not answered yet` of what goes on."""
+    lasts: str
+    """How long in all, and how much of that it waited, and for what."""
+
+    @property
+    def begins(self) -> datetime.datetime | None:
+        """The first time of a moment; None where none has one."""
+        return min((each.at for each in self.moments if each.at), default=None)
+
+    @property
+    def ends(self) -> datetime.datetime | None:
+        """The last one; of duplicates that came later there may be many days."""
+        of_itself = [each for each in self.moments if each.kind != "others"] or self.moments
+        return max((each.until or each.at for each in of_itself if each.at), default=None)
+
+    def total(self, at: Callable[[datetime.datetime], str]) -> str:
+        """In one sentence, with times as they are told there; empty where nobody knows when it was asked."""
+        if self.asked is None:
+            return ""
+        return f"asked {at(self.asked)}, {self.end}{f' {at(self.ended)}' if self.ended else ''}: {self.lasts}"
+
+
+def in_order(told: Iterable[Moment]) -> list[Moment]:
+    """By their times; one that has none stays behind the one that it was told after."""
+    last = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+    timed: list[tuple[datetime.datetime, Moment]] = []
+    for each in told:
+        last = each.at or last
+        timed.append((last, each))
+    return [each for _, each in sorted(timed, key=lambda pair: pair[0])]
+
+
+def whole(moments: Sequence[Moment], record: Mapping[str, Any], now: datetime.datetime) -> Story:
+    asked = next((n for n in range(len(moments) - 1, -1, -1) if moments[n].kind == "asked"), None)
+    of_try = moments[asked:] if asked is not None else moments
+    began = moments[asked].at if asked is not None else None
+    goes_on = record.get("status") == "IN_PROGRESS" if record else of_try and of_try[-1].kind not in ENDS
+    ends = [each for each in of_try if each.kind in ENDS]
+    last = ends[-1] if ends and not goes_on else None
+    end = ENDS[last.kind] if last else "not answered yet" if goes_on else "ended"
+    ended = last.at if last else None
+    if error_name(record) == RELEASED and record.get("status") == "FAILED":
+        end, ended, last = "released", time_of(record.get("finishedAt")), of_try[-1]
+    if began is None:
+        return Story(moments, None, ended, end, "")
+    is_over = last is not None and record.get("status") != "QUARANTINED"
+    until = ended if is_over and ended else now
+    lasts = duration((until - began).total_seconds()) + ("" if is_over else " so far")
+    waited = " and ".join(_waited(of_try, began, until))
+    return Story(moments, began, ended, end, f"{lasts}, of which {waited}" if waited else lasts)
+
+
+def _waited(moments: Sequence[Moment], began: datetime.datetime, now: datetime.datetime) -> Iterator[str]:
+    """For what it waited a second or longer in all."""
+    for kind, of in (("waited", "the lease"), ("elsewhere", "work elsewhere"), ("paused", "another attempt")):
+        waits = [each for each in moments if each.kind == kind]
+        seconds = sum(each.pauses or between(each.at or began, each.until) for each in waits)
+        if seconds >= 1:
+            most = "" if all(each.at for each in waits) else "at most "
+            yield f"{most}{duration(seconds)} waiting for {of}"
+    seconds = 0.0
+    for number, each in enumerate(moments):
+        if each.kind == "quarantined" and each.at:
+            decided = (after.at for after in moments[number:] if after.kind == "person" and after.at)
+            seconds += between(each.at, next(decided, now))
+    if seconds >= 1:
+        yield f"{duration(seconds)} waiting for a person"
+
+
+def between(at: datetime.datetime, until: datetime.datetime | None) -> float:
+    return (until - at).total_seconds() if until else 0.0
+
+
+def error_name(record: Mapping[str, Any]) -> str:
+    error = record.get("error")
+    return str(error.get("name")) if isinstance(error, Mapping) else ""
+
+
+def time_of(told: object) -> datetime.datetime | None:
+    """That in a record, where a function may have written any text."""
+    try:
+        found = moment(told) if isinstance(told, str) else None
+    except ValueError:
+        return None
+    return found and (found if found.tzinfo else found.replace(tzinfo=datetime.UTC))
