@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from oncekit.console.words import duration, moment
+from oncekit.contract.words import RELEASED
 
 Kind = Literal[
     "asked",
@@ -40,7 +41,6 @@ SIGNS: Mapping[Kind, str] = {
     "others": "↻",
 }
 ENDS: Mapping[Kind, str] = {"answer": "answered", "failure": "failed for good", "quarantined": "quarantined"}
-RELEASED = "ReleasedByOperator"
 
 
 @dataclass(frozen=True)

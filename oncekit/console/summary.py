@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oncekit.console.moments import RELEASED
 from oncekit.console.owner import before, of_owner, quarantined
 from oncekit.console.parts import NAMED, OF_DUPLICATES, Part, why_not_again
 from oncekit.console.words import day_and_time

@@ -12,9 +12,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from oncekit.contract.words import OPERATOR
-
 from oncekit.contract.quotas import MOST_INLINE_BYTES
+from oncekit.contract.words import OPERATOR
 from oncekit.problem import Problem
 from oncekit.stack.records import Record
 from oncekit.stack.stack import Stack

@@ -24,7 +24,8 @@ def dollars(costs: Costs, lane: str, name: str) -> float:
 def on_the_page() -> list[tuple[str, ...]]:
     lines = (ROOT / "docs/cost.md").read_text(encoding="utf-8").splitlines()
     first = lines.index(f"| {' | '.join(COLUMNS)} |") + 2
-    table = [tuple(line.strip("| ").split(" | ")) for line in lines[first:]]
+    seen = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", line) for line in lines[first:])  # a word may be a link
+    table = [tuple(line.strip("| ").split(" | ")) for line in seen]
     return table[: next(n for n, row in enumerate(table) if len(row) < len(COLUMNS))]
 
 
