@@ -113,6 +113,16 @@ def test_the_key_becomes_a_cookie_that_no_script_reads_and_leaves_the_address(vi
     assert visitor.get("/").status_code == 200
 
 
+def test_a_link_to_a_view_with_the_key_opens_that_view(visitor: Visitor) -> None:
+    """As of somebody else on this machine, in a browser that has not been here."""
+    key = visitor.guard.key
+    answer = visitor.get(f"/?text=order%201&key={key}&status=FAILED")
+    assert answer.headers["Location"] == "/?text=order+1&status=FAILED"
+    assert visitor.get(f"/record/a%23b%23c?key={key}").headers["Location"] == "/record/a%23b%23c"
+    elsewhere = visitor.client.get("/", query_string={"key": key}, environ_overrides={"PATH_INFO": "//x.example/"})
+    assert elsewhere.headers["Location"] == "/x.example/"
+
+
 def test_two_consoles_share_neither_cookie_nor_key() -> None:
     one, other = Guard(PORT), Guard(PORT + 1)
     assert one.cookie != other.cookie and one.key != other.key and one.key not in repr(one)

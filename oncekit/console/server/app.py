@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
 
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
@@ -89,7 +90,7 @@ def _answer(console: Console, guard: Guard, request: Request) -> Response:
         if (why := guard.refusal(request)) is not None:
             return plain(why, 403)
         if guard.brings_key(request):
-            return _with_cookie(guard)
+            return _with_cookie(guard, request)
         page, arguments = ADDRESSES.bind_to_environ(request.environ).match()
         answer: Response = page(console, request, **arguments)
     except Unknown as unknown:
@@ -113,8 +114,9 @@ def _compressed(request: Request, answer: Response) -> Response:
     return answer
 
 
-def _with_cookie(guard: Guard) -> Response:
-    """To the same console, without the key in the address: it would stay in the history and in bookmarks."""
-    response = elsewhere("/")
+def _with_cookie(guard: Guard, request: Request) -> Response:
+    """To the same view, without the key in the address: it would stay in the history and in bookmarks."""
+    asked = urlencode([(name, value) for name, value in request.args.items(multi=True) if name != "key"])
+    response = elsewhere("/" + quote(request.path.lstrip("/")) + (f"?{asked}" if asked else ""))
     response.set_cookie(guard.cookie, guard.key, httponly=True, samesite="Lax", path="/")
     return response
