@@ -11,7 +11,8 @@
     run_view.py   what a page says of a run; record_view.py: of a record
     json_text.py  JSON as people read it, and its members; words.py: times and durations
     actions.py    what can be done from the page
-    listing.py    operations as they are listed: one for each id
+    listing.py    operations as they are listed: one for each id; asked.py: which of them
+    beside.py     payloads under one key, side by side
     pages/        templates, style and script
 
 Three of them know the local cloud, and nothing else here does:

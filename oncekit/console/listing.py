@@ -1,19 +1,22 @@
-"""Which operations the page of requests lists: one row for each id, the one that something happened to last on top."""
+"""Which operations the page of requests lists: one row for each id, the one that something happened to last on top.
+
+Made of executions, records and refused requests together: each may be there without the others.
+"""
 
 from __future__ import annotations
 
 import datetime
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from oncekit.console.moments import RELEASED
+from oncekit.console.asked import CHUNK, Filter
 from oncekit.console.parts import Part
 from oncekit.console.summary import summary
+from oncekit.contract.words import RELEASED
 
-CHUNK = 100
-"""Rows that are sent at first; the page asks for as many more as it is scrolled."""
 STATUSES = {
     "IN_PROGRESS": "In progress",
     "COMPLETED": "Completed",
@@ -21,11 +24,12 @@ STATUSES = {
     "QUARANTINED": "Quarantined",
     "REFUSED": "Refused",
 }
-"""What a filter calls them; the same words as in records, but for a request that none was made for."""
+"""What a filter calls them; the same words as in records, but for operations that have refused requests."""
 WRITTEN = ("finishedAt", "pendingSince", "acquiredAt")
 """Times in a record, the latest first."""
-Known = Mapping[str, object] | None
-"""A record, if there is one."""
+SEARCHED = ("owner", "error", "result", "resultRef", "request", "requestRef", "steps")
+"""Of a record, but for its id."""
+Record = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -45,83 +49,88 @@ class Row:
     ended_at: datetime.datetime | None
     part: Part
     """What it did for its operation."""
-    given: str
-    """The beginning of its input, as text, in which one searches."""
+    said: str
+    """The beginnings of its input, output and error, in which one searches."""
 
 
 @dataclass(frozen=True)
-class Filter:
-    """What is asked for; what is empty matches all."""
+class Refused:
+    """A refused request that is kept for an operator."""
 
-    status: str = ""
-    text: str = ""
-    most: int = CHUNK
-
-    @classmethod
-    def of(cls, asked: Mapping[str, str]) -> Filter:
-        most = asked.get("most", "")
-        return cls(
-            **{name: asked.get(name, "").strip() for name in ("status", "text")},
-            most=int(most) if most.isdecimal() and len(most) < 9 else CHUNK,
-        )
-
-    def matches(self, listed: Operation) -> bool:
-        """Whatever its status is."""
-        text = self.text.lower()
-        said = [each for row in listed.rows for each in (row.id, row.name, row.given)]
-        if listed.alone:
-            said += [str(listed.alone.get(name, "")) for name in ("id", "owner", "request")]
-        return any(text in each.lower() for each in said)
+    key: str
+    id: str
+    """Empty where it names none."""
+    error: str
+    execution: str
+    """The ARN of the one that refused it."""
+    at: datetime.datetime
+    request: str
+    """JSON; empty where it was not kept."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """The executions of an id, the newest first; of a request without one, the one that refused it; or a record alone,
-    which is of the direct lane, or whose executions nobody knows any more."""
+    """The executions of an id, the newest first, its record and its refused requests, as far as they are there; of a
+    request without an id, the execution that refused it."""
 
     id: str
-    rows: Sequence[Row]
-    record_of: Callable[[str], Known]
-    alone: Known = None
+    key: str
+    """By which it is known: its id, the ARN of its execution, or the key of what is kept of it."""
+    rows: Sequence[Row] = ()
+    record: Record | None = None
+    refused: Sequence[Refused] = ()
 
     @cached_property
-    def record(self) -> Known:
-        """Read only where it may say more than the executions do: what is open, a person may have ended; what has
-        failed, a request in the direct lane may have tried again."""
-        if self.alone is not None:
-            return self.alone
-        is_running = any(row.part.role == "running" or row.kind == "running" for row in self.rows)
-        asks = bool(self.id) and not is_running and self._status in ("IN_PROGRESS", "QUARANTINED", "FAILED")
-        return self.record_of(self.id) if asks else None
-
-    @cached_property
-    def _status(self) -> str:
-        """As the executions say."""
+    def status(self) -> str:
+        """As the record says, for a person or a ticket may have ended it; else as the executions say."""
+        if self.record:
+            return status_of(self.record)
         decided = (row.part.status for row in self.rows if row.part.status)
         roles = {row.part.role for row in self.rows}
         ended = "REFUSED" if roles <= {"refused"} else "FAILED" if roles <= {"refused", "died"} else "IN_PROGRESS"
         return next(decided, ended)
 
     @property
-    def status(self) -> str:
-        return status_of(self.record) if self.record else self._status
+    def statuses(self) -> set[str]:
+        """Under which it is listed: one that refused a request, under that, too."""
+        has_refused = bool(self.refused) or any(row.part.role == "refused" for row in self.rows)
+        return {self.status, "REFUSED"} if has_refused else {self.status}
 
     @property
     def parts(self) -> Sequence[str]:
         """Tenant, operation and key."""
         return self.id.split("#", 2)
 
-    @property
+    @cached_property
+    def moments(self) -> Sequence[datetime.datetime]:
+        """When something happened to it, as far as that is known."""
+        of_rows = (at for row in self.rows for at in (row.started_at, row.ended_at) if at)
+        of_record = (at for name in WRITTEN if (at := _moment((self.record or {}).get(name))))
+        return [*of_rows, *of_record, *(each.at for each in self.refused)]
+
+    @cached_property
     def at(self) -> datetime.datetime:
-        """When something happened to it last."""
-        return self.rows[0].started_at if self.rows else _at(self.alone or {})
+        """When a request for it came last; of one of which none is known, when something happened to it."""
+        came = [*(row.started_at for row in self.rows), *(each.at for each in self.refused)]
+        return max(came or self.moments, default=datetime.datetime.min.replace(tzinfo=datetime.UTC))
 
     @property
     def duplicates(self) -> int:
         return sum(row.part.role == "duplicate" for row in self.rows)
 
     def told(self, now: datetime.datetime) -> str:
-        return summary([row.part for row in reversed(self.rows)], self.record, now)
+        known = {row.arn for row in self.rows}
+        parts = [row.part for row in reversed(self.rows)]
+        others = [each.error for each in self.refused if each.execution not in known]
+        return summary(parts, self.record, now, others)
+
+    def said(self) -> Iterator[str]:
+        """In what one searches."""
+        yield self.id
+        yield from (row.said for row in self.rows)
+        if self.record:
+            yield json.dumps([self.record.get(name) for name in SEARCHED], ensure_ascii=False, default=repr)
+        yield from (f"{each.error} {each.execution} {each.request}" for each in self.refused)
 
 
 @dataclass(frozen=True)
@@ -129,34 +138,41 @@ class Listing:
     operations: Sequence[Operation]
     counts: Mapping[str, int]
     """By status, over all that match whatever status is asked for."""
+    names: Sequence[str]
+    """Of operations, all that there are."""
     more: int
     """How many to ask for to see more; 0 where these are all."""
     total: int
     executions: int
 
 
-def listing(
-    rows: Sequence[Row],
-    asked: Filter,
-    record_of: Callable[[str], Known],
-    alone: Sequence[Mapping[str, object]] = (),
-) -> Listing:
-    """`alone` are the records of other ids."""
-    groups: dict[str, list[Row]] = {}
+def operations_of(rows: Sequence[Row], records: Mapping[str, Record], refused: Sequence[Refused]) -> list[Operation]:
+    """One for each id; of what names none, for each execution."""
+    of_rows: dict[str, list[Row]] = {}
+    of_refused: dict[str, list[Refused]] = {}
     for row in rows:
-        groups.setdefault(row.id or row.arn, []).append(row)
-    every = [Operation(group[0].id, group, record_of) for group in groups.values()]
-    every += [Operation(str(record["id"]), (), record_of, record) for record in alone]
-    every.sort(key=lambda each: each.at, reverse=True)
+        of_rows.setdefault(row.id or row.arn, []).append(row)
+    for each in refused:
+        of_refused.setdefault(each.id or each.execution or each.key, []).append(each)
+    keys = dict.fromkeys((*of_rows, *records, *of_refused))
+    return [
+        Operation(key if "#" in key else "", key, of_rows.get(key, ()), records.get(key), of_refused.get(key, ()))
+        for key in keys
+    ]
+
+
+def listing(every: Sequence[Operation], asked: Filter) -> Listing:
     found = [each for each in every if asked.matches(each)]
-    matching = [each for each in found if asked.status in ("", each.status)]
-    counts = Counter(each.status for each in found)
+    matching = [each for each in found if not asked.status or asked.status in each.statuses]
+    matching.sort(key=lambda each: each.at, reverse=True)
+    counts = Counter(status for each in found for status in each.statuses)
     return Listing(
         operations=matching[: asked.most],
         counts={status: counts[status] for status in STATUSES},
+        names=sorted({each.parts[1] for each in every if each.id}),
         more=asked.most + CHUNK if len(matching) > asked.most else 0,
         total=len(every),
-        executions=len(rows),
+        executions=sum(len(each.rows) for each in every),
     )
 
 
@@ -169,14 +185,13 @@ def is_whole(record: Mapping[str, object]) -> bool:
     return has_all and str(record["id"]).count("#") >= 2 and isinstance(record.get("error", {}), Mapping)
 
 
-def _at(record: Mapping[str, object]) -> datetime.datetime:
-    """When a record was written last, as far as it says."""
-    written = next((str(record[name]) for name in WRITTEN if name in record), "")
+def _moment(told: object) -> datetime.datetime | None:
+    """A time in a record, as far as it is one: a function may have written anything."""
     try:
-        told = datetime.datetime.fromisoformat(written)
+        at = datetime.datetime.fromisoformat(str(told))
     except ValueError:
-        told = datetime.datetime.min
-    return told if told.tzinfo else told.replace(tzinfo=datetime.UTC)
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=datetime.UTC)
 
 
 def status_of(record: Mapping[str, object]) -> str:

@@ -5,35 +5,39 @@ from __future__ import annotations
 import datetime
 import json
 import threading
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from oncekit.console.beside import Beside, beside
 from oncekit.console.drawing.graph import Definition
 from oncekit.console.here import run_here
 from oncekit.console.json_text import members_of
-from oncekit.console.listing import Row, is_whole
-from oncekit.console.parts import part_of
+from oncekit.console.listing import Operation, Refused, Row, is_whole, operations_of
+from oncekit.console.parts import Part, part_of
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.starts import locks_of
+from oncekit.contract.items import plain_item
 from oncekit.contract.lanes import DIRECT, MACHINES, Invoked, lane_of
 from oncekit.contract.objects import keys_below
 from oncekit.contract.requests import id_of
 from oncekit.contract.words import INDEX
 from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.execution import execution_of
-from oncekit.local.once_cloud import LocalCloud
+from oncekit.local.once_cloud import OPEN, LocalCloud
 
 Log = Mapping[tuple[int, int], Sequence[str]]
 """Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
 _BY_A_FUNCTION = f'"{DIRECT}:'.encode()
 """In what is asked of DynamoDB: the beginning of an owner, which each of its writes names."""
+MISMATCH = "PayloadMismatch"
+"""The error of a request whose key belongs to another payload."""
 MOST_OPEN = 500
 KEPT = 10_000
 """Executions; of older ones nothing is kept, but the records that they wrote."""
-LONGEST_GIVEN = 2000
-"""Characters of an input in which one searches."""
+LONGEST_SAID = 2000
+"""Characters of an input, and of an output, in which one searches."""
 
 
 class Unknown(LookupError):
@@ -50,6 +54,10 @@ class LocalSource:
         self._version = 0
         self._known: dict[str, Any] = {}
         self._rows: dict[str, Row] = {}
+        self._items: Mapping[str, Any] = {}
+        self._plain: dict[str, Mapping[str, Any]] = {}
+        """Records by id, as read of these items."""
+        self._refused: Mapping[str, Refused] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -111,6 +119,19 @@ class LocalSource:
     def now(self) -> datetime.datetime:
         return datetime.datetime.fromtimestamp(self._cloud.clock.now(), datetime.UTC)
 
+    def operations(self) -> list[Operation]:
+        """All that there are."""
+        records = {id: record for id, record in self._records().items() if is_whole(record)}
+        return operations_of(self.rows(), records, self.refused())
+
+    def operation(self, id: str) -> Operation:
+        """Raises Unknown."""
+        record, refused = self.record(id), [each for each in self.refused() if each.id == id]
+        rows = self.rows(id)
+        if record is None and not rows and not refused:
+            raise Unknown(f"there is no record and no execution of {id}")
+        return Operation(id, id, rows, record, refused)
+
     def rows(self, id: str | None = None) -> list[Row]:
         """Executions of both lanes, the newest first; of one id, if it is given."""
         with self._changed:
@@ -132,12 +153,21 @@ class LocalSource:
             started_at=run.started_at if run.visits else execution.start_date,
             ended_at=run.ended_at,
             part=part,
-            given=(run.input or "")[:LONGEST_GIVEN],
+            said=_said(run, part),
         )
         with self._changed:
             if run.status != RUNNING and str(execution.status) == run.status:
                 self._rows[arn] = row
         return row
+
+    def mismatches(self, operation: Operation) -> list[Beside]:
+        """The payloads that were refused under this key, the newest first, beside the one that counts."""
+        of_rows = {row.arn: row for row in operation.rows if row.part.end == MISMATCH}
+        kept = [each for each in operation.refused if each.error == MISMATCH and each.execution not in of_rows]
+        refused = [str(self.run(arn).input) for arn in of_rows] + [each.request for each in reversed(kept)]
+        owner = next((str(self.run(row.arn).input) for row in operation.rows if row.part.role == "owner"), None)
+        accepted = (operation.record or {}).get("request") or owner
+        return beside(str(accepted) if accepted else None, [each for each in refused if each])
 
     def run(self, arn: str) -> Run:
         """Raises Unknown."""
@@ -156,10 +186,14 @@ class LocalSource:
     def record(self, id: str) -> Mapping[str, Any] | None:
         return self._cloud.record(id)
 
-    def records(self, besides: Container[str]) -> list[Mapping[str, Any]]:
-        """Those of other ids: of the direct lane, or such whose executions nobody knows any more, since they were kept
-        over a restart, or are older."""
-        return [record for record in self._cloud.records(besides) if is_whole(record)]
+    def _records(self) -> dict[str, Mapping[str, Any]]:
+        """By id: read where they are, and each that has changed since it was read last."""
+        items = {item["id"]["S"]: item for item in self._cloud.record_items()}
+        with self._changed:
+            before, self._items = self._items, items
+            kept = {id: self._plain[id] for id, item in items.items() if before.get(id) == item and id in self._plain}
+            self._plain = kept | {id: plain_item(item) for id, item in items.items() if id not in kept}
+            return self._plain
 
     def result(self, id: str) -> str:
         """A result that is kept apart from its record. Raises Unknown."""
@@ -185,23 +219,37 @@ class LocalSource:
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""
-        ids = [item["id"]["S"] for item in self._open()]
-        return [record for record in map(self._cloud.record, ids[:MOST_OPEN]) if record is not None]
+        return [record for record in self._records().values() if OPEN in record][:MOST_OPEN]
 
     def waiting(self) -> int:
         """How many requests wait for a person: quarantined, or refused and kept."""
-        quarantined = sum(str(item["openShard"]["S"]).startswith("QUARANTINED") for item in self._open())
-        return quarantined + self.refused()
+        quarantined = [each for each in self._records().values() if OPEN in each and each["status"] == "QUARANTINED"]
+        return len(quarantined) + len(self.refused())
 
-    def refused(self) -> int:
-        """How many refused requests are kept."""
-        keys = keys_below(self._cloud.client("s3"), self._cloud.once.outputs["ResponseBucketName"], "rejected/")
-        return sum(1 for _ in keys)
+    def refused(self) -> list[Refused]:
+        """The refused requests that are kept, the oldest first; each is read once."""
+        s3, bucket = self._cloud.client("s3"), self._cloud.once.outputs["ResponseBucketName"]
+        keys = list(keys_below(s3, bucket, "rejected/"))
+        found = {key: self._refused.get(key) or self._read(s3, bucket, key) for key in keys}
+        self._refused = {key: each for key, each in found.items() if each}
+        return list(self._refused.values())
 
-    def _open(self) -> Iterator[Mapping[str, Any]]:
-        table = self._cloud.once.outputs["TableName"]
-        pages = self._cloud.client("dynamodb").get_paginator("scan").paginate(TableName=table, IndexName=INDEX)
-        return (item for page in pages for item in page["Items"])
+    def _read(self, s3: Any, bucket: str, key: str) -> Refused | None:
+        """None where somebody else has handled it meanwhile."""
+        try:
+            answer = s3.get_object(Bucket=bucket, Key=key)
+        except s3.exceptions.NoSuchKey:
+            return None
+        told = members_of(answer["Body"].read().decode("utf-8", "replace"))
+        given = told.get("input")
+        return Refused(
+            key=key,
+            id=id_of(given) or str(told.get("id", "")),
+            error=str(told.get("error", "unreadable")),
+            execution=str(told.get("executionArn", "")),
+            at=answer["LastModified"],
+            request="" if given is None else json.dumps(given, ensure_ascii=False),
+        )
 
     def queues(self) -> dict[str, int]:
         """Messages in each queue, by its name."""
@@ -224,6 +272,13 @@ class LocalSource:
         with self._changed:
             self._changed.wait_for(lambda: self._version != version, seconds)
             return self._version
+
+
+def _said(run: Run, part: Part) -> str:
+    """In what one searches: also the errors of attempts that another one followed."""
+    errors = [run.error, (run.cause or "")[:LONGEST_SAID], *(each.error for each in part.starts)]
+    texts = [run.arn, (run.input or "")[:LONGEST_SAID], (run.output or "")[:LONGEST_SAID], *errors]
+    return " ".join(filter(None, texts))
 
 
 def _of(id: str, printed: Sequence[str]) -> Sequence[str]:

@@ -34,16 +34,22 @@ def _itself(part: Part, owners: Sequence[Part]) -> Sequence[str]:
 
 
 def summary(
-    parts: Sequence[Part], record: Mapping[str, Any] | None = None, now: datetime.datetime | None = None
+    parts: Sequence[Part],
+    record: Mapping[str, Any] | None = None,
+    now: datetime.datetime | None = None,
+    refused: Sequence[str] = (),
 ) -> str:
-    """What happened to an operation: its executions, the oldest first, as far as they are known, and its record."""
+    """What happened to an operation: its executions, the oldest first, as far as they are known, and its record.
+
+    `refused` are the errors of kept requests that other executions refused.
+    """
     owners = [each for each in parts if each.role == "owner"]
     told: list[str] = []
     for number, each in enumerate(owners):
         told += [*_how(each, owners[:number]), *_itself(each, owners[:number])]
     told += _of_the_last_owner(owners, record or {}) if owners else [*_refused_alone(parts), *_of_record(record or {})]
     told += [*_by_a_person(record or {}), *_by_its_ticket(record or {}), *_open(record or {}, parts, now)]
-    told += _of_duplicates(parts, bool(owners))
+    told += _of_duplicates(parts, bool(owners), refused)
     return " ".join(told) or "Nothing is known of it any more."
 
 
@@ -207,7 +213,7 @@ def _error(record: Mapping[str, Any]) -> str:
     return NAMED.sub("", ": ".join(each for each in (record.get("error") or {}).values() if isinstance(each, str)))
 
 
-def _of_duplicates(parts: Sequence[Part], some_owner: bool) -> Iterator[str]:
+def _of_duplicates(parts: Sequence[Part], some_owner: bool, kept: Sequence[str]) -> Iterator[str]:
     if some_owner and (waiting := sum(each.role == "running" and not each.by_recovery for each in parts)):
         yield f"{waiting} {'request waits' if waiting == 1 else 'requests wait'} for it."
     for end, count in Counter(each.end for each in parts if each.role == "duplicate").items():
@@ -216,8 +222,8 @@ def _of_duplicates(parts: Sequence[Part], some_owner: bool) -> Iterator[str]:
     died = Counter(each.end for each in parts if each.role == "died" and (some_owner or len(parts) > 1))
     for end, count in died.items():
         yield f"{count} {'request' if count == 1 else 'requests'} ended in {end}, without a lock."
-    refused = Counter(each.end for each in parts if each.role == "refused" and (some_owner or len(parts) > 1))
-    for error, count in refused.items():
+    refused = Counter(each.end for each in parts if each.role == "refused" and (some_owner or kept or len(parts) > 1))
+    for error, count in (refused + Counter(kept)).items():
         some = f"{count} {'request' if count == 1 else 'requests'}"
         what = " with another payload under this key" if error == "PayloadMismatch" else ""
         yield f"{some}{what} {'was' if count == 1 else 'were'} refused{'' if what else f' ({error})'}."

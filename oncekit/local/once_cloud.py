@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from operator import methodcaller
 from pathlib import Path
@@ -191,9 +191,13 @@ class LocalCloud(Cloud):
         )
         return plain_item(answer["Item"]) if "Item" in answer else None
 
-    def records(self, besides: Container[str] = ()) -> list[dict[str, Any]]:
-        """The records, but for those of these ids."""
-        return [plain_item(item) for item in items_of(self.once.outputs["TableName"], besides)]
+    def records(self) -> list[dict[str, Any]]:
+        """All of them."""
+        return [plain_item(item) for item in self.record_items()]
+
+    def record_items(self) -> list[dict[str, Any]]:
+        """The records as the API gives items."""
+        return items_of(self.once.outputs["TableName"])
 
     def rejected(self) -> list[dict[str, Any]]:
         """The refused requests that are kept, each with its reason, oldest first."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import getpass
 import html
 import json
 import re
 import threading
 from collections.abc import Iterator
+from zoneinfo import ZoneInfo
 
 import pytest
 from scenario import charge, dies
@@ -65,12 +67,81 @@ def test_there_is_one_row_for_each_operation_with_what_happened(cloud: LocalClou
         ("text=ORDER-1", ["order-1"]),
         ("text=4200", ["order-2", "order-1"]),
         ("status=FAILED", []),
+        ("text=order 12345 eur", ["order-2", "order-1"]),
+        ("text=order eur ask", ["order-2"]),
+        ("text=NeedsAttention", ["order-2"]),
+        ("text=order 99999", []),
+        ("operation=ask-somebody", ["order-2"]),
+        ("operation=ask-somebody&status=COMPLETED", []),
     ],
 )
 def test_requests_are_filtered(cloud: LocalCloud, visitor: Visitor, asked: str, keys: list[str]) -> None:
     for request in (charge(), charge(), asking("order-2")):
         cloud.run(request)
     assert [key for _, key in listed(visitor.get(f"/?{asked}").text)] == keys
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_an_answer_is_found_by_the_id_in_it(
+    cloud: LocalCloud, actions: LocalActions, visitor: Visitor, is_known: bool
+) -> None:
+    done = json.loads(cloud.run(charge()).output["result"])["chargeId"]
+    cloud.run(charge("order-2"))
+    if not is_known:
+        cloud.executions.forget()
+    source = LocalSource(cloud)
+    with source.watching():
+        assert listed(Visitor(source, actions).get(f"/?text={done}").text) == [("COMPLETED", "order-1")]
+
+
+def test_an_attempt_that_failed_is_found_by_its_error(cloud: LocalCloud, visitor: Visitor) -> None:
+    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
+        cloud.run(charge())
+    cloud.run(charge("order-2"))
+    assert listed(visitor.get("/?text=lambda.unknown").text) == [("COMPLETED", "order-1")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "keys"),
+    [
+        ("text=1:03", ["order-1"]),
+        ("text=today", ["order-3", "order-2"]),
+        ("text=yesterday", ["order-1"]),
+        ("text=yesterday 1:58", []),
+        ("text=order {date}", ["order-1"]),
+        ("when=yesterday", ["order-1"]),
+        ("when=60", ["order-3"]),
+        ("when=5&text=order", ["order-3"]),
+        ("when=5&text=1:00", []),
+    ],
+)
+def test_requests_are_found_by_the_time_that_people_tell(
+    cloud: LocalCloud, visitor: Visitor, asked: str, keys: list[str]
+) -> None:
+    """At 1:00 in Berlin, then at 3:00 and at 5:00 of the next day."""
+    visitor.client.set_cookie("zone", "Europe/Berlin", domain="127.0.0.1")
+    now = datetime.datetime.fromtimestamp(cloud.clock.now(), ZoneInfo("Europe/Berlin"))
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    cloud.clock.advance(25 * 3600 - (now - midnight).total_seconds())  # type: ignore[attr-defined]
+    for key, later in (("order-1", 26 * 3600), ("order-2", 7200), ("order-3", 60)):
+        cloud.run(charge(key))
+        cloud.clock.advance(later)  # type: ignore[attr-defined]
+    date = (midnight + datetime.timedelta(days=1)).date()
+    assert [key for _, key in listed(visitor.get(f"/?{asked.format(date=date)}").text)] == keys
+
+
+def test_refused_counts_what_was_refused_for_another_payload_and_both_are_shown(
+    cloud: LocalCloud, visitor: Visitor
+) -> None:
+    for request in (charge(), charge(amount=1), charge("order-2"), charge(amount=1)):
+        cloud.run(request)
+    page = visitor.get("/?status=REFUSED").text
+    assert listed(page) == [("COMPLETED", "order-1")] and 'Refused <b data-count="REFUSED">1</b>' in page
+    page = re.sub("</?span.*?>", "", html.unescape(visitor.get(record_at(ID)).text))
+    first, refused = re.findall(r'payload[^"]*"><code>(.*?)</code>', page, re.DOTALL)
+    assert '<mark>  "amount": 4200,</mark>' in first and '<mark>  "amount": 1,</mark>' in refused
+    assert first.count("<mark>") == refused.count("<mark>") == 1
+    assert "another payload under this key</h2>" not in visitor.get(record_at("acme#charge-payment#order-2")).text
 
 
 def test_more_rows_come_when_they_are_asked_for(cloud: LocalCloud, visitor: Visitor) -> None:
@@ -372,18 +443,22 @@ def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visito
     assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"]
 
 
-def test_refused_requests_that_the_list_has_not_are_told_beside_it(cloud: LocalCloud, actions: LocalActions) -> None:
-    """As after a restart with --data, of requests that were refused before: no execution of them is known."""
-    told = 'are kept and wait for you: <a href="/waiting">Waiting</a> has them'
+def test_refused_requests_are_listed_also_where_nobody_knows_their_executions_any_more(
+    cloud: LocalCloud, actions: LocalActions
+) -> None:
+    """As after a restart with --data."""
+    for request in (BAD, charge(), charge(amount=1)):
+        cloud.run(request)
+    cloud.executions.forget()
     source = LocalSource(cloud)
     with source.watching():
-        cloud.run(BAD)
-        assert told not in Visitor(source, actions).get("/").text
-    cloud.run(charge())
-    cloud.run(charge(amount=1))
-    page = Visitor(LocalSource(cloud), actions).get("/").text
-    assert '<b data-count="REFUSED">0</b>' in page and '<b id="waits" class="badge">2</b>' in page
-    assert f"Of refused requests, 2 {told}" in page
+        visitor = Visitor(source, actions)
+        page = visitor.get("/?status=REFUSED").text
+        assert '<b data-count="REFUSED">2</b>' in page and '<b id="waits" class="badge">2</b>' in page
+        assert listed(page) == [("COMPLETED", "order-1"), ("REFUSED", "bad")]
+        assert "1 request with another payload under this key was refused." in rows_of(page)[0]
+        assert "1 request was refused (InvalidRequest)." in rows_of(page)[1]
+        assert "The first payload is not kept any more" in visitor.get(record_at(ID)).text
 
 
 def test_a_folder_that_somebody_made_in_the_bucket_waits_for_nobody(cloud: LocalCloud, source: LocalSource) -> None:

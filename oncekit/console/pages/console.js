@@ -197,6 +197,7 @@ function wake(within = document) {
   }
 }
 
+document.cookie = `zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;samesite=lax`; // of "10:00" in a search
 wake();
 if (part) {
   listen(part.dataset.live);

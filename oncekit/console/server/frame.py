@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from werkzeug.wrappers import Response
+from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource
@@ -48,6 +50,14 @@ def file(name: str) -> Response:
 
 def plain(text: str, status: int) -> Response:
     return Response(f"{text}\n", status, content_type="text/plain; charset=utf-8")
+
+
+def zone_of(request: Request) -> datetime.tzinfo | None:
+    """The browser's, which the page says in a cookie: a container has often another. None for this machine's."""
+    try:
+        return ZoneInfo(request.cookies["zone"])
+    except (KeyError, ValueError, OSError):  # it is not said, or this machine does not know it
+        return None
 
 
 def elsewhere(address: str) -> Response:

@@ -8,34 +8,29 @@ from urllib.parse import quote as in_url
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
-from oncekit.console.listing import STATUSES, Filter, Operation, listing
-from oncekit.console.local_source import KEPT, Unknown
+from oncekit.console.asked import WHEN, Filter
+from oncekit.console.listing import STATUSES, listing
+from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
-from oncekit.console.server.frame import Console, elsewhere, plain
+from oncekit.console.server.frame import Console, elsewhere, plain, zone_of
+from oncekit.console.server.runs import MOST_RUNS
 from oncekit.console.story import story
-from oncekit.console.summary import summary
-
-MOST_RUNS = 50
-"""Of those that ended alike, the newest."""
 
 
 def requests(console: Console, request: Request) -> Response:
-    asked = Filter.of(request.args)
-    rows = console.source.rows()
-    alone = console.source.records({row.id for row in rows})
-    found = listing(rows, asked, console.source.record, alone)
-    words: dict[str, Any] = {"statuses": STATUSES, "kinds": KINDS, "kept": KEPT, "now": console.source.now()}
-    refused = console.source.refused()
-    return console.page("requests.html", "requests", asked=asked, listing=found, refused=refused, **words)
+    now = console.source.now()
+    asked = Filter.of(request.args, now, zone_of(request))
+    found = listing(console.source.operations(), asked)
+    words: dict[str, Any] = {"statuses": STATUSES, "when": WHEN, "kinds": KINDS, "kept": KEPT, "now": now}
+    return console.page("requests.html", "requests", asked=asked, listing=found, **words)
 
 
 def record(console: Console, request: Request, id: str, refused: str = "") -> Response:
-    found, rows, now = console.source.record(id), console.source.rows(id), console.source.now()
-    if found is None and not rows:
-        raise Unknown(f"there is no record and no execution of {id}")
-    view, operation = record_view(id, found or {}, now), Operation(id, rows, console.source.record)
-    status = view.status or (operation.status if rows and operation.status == "REFUSED" else "")
+    operation, now = console.source.operation(id), console.source.now()
+    rows = operation.rows
+    view = record_view(id, operation.record or {}, now)
+    status = view.status or (operation.status if operation.status == "REFUSED" else "")
     parts = [row.part for row in reversed(rows)]
     return console.page(
         "record.html",
@@ -44,8 +39,9 @@ def record(console: Console, request: Request, id: str, refused: str = "") -> Re
         view=view,
         ends=status,
         kind=KINDS.get(status, "stopped"),
-        story=story(parts, found, now),
-        told=summary(parts, found, now),
+        story=story(parts, operation.record, now),
+        told=operation.told(now),
+        mismatches=console.source.mismatches(operation),
         invoked=console.source.invoked(id, rows),
         rows={row.arn: row for row in rows},
         most=MOST_RUNS,
