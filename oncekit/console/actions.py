@@ -44,4 +44,7 @@ class Actions(Protocol):
 
     def release(self, id: str, because: str | None = None) -> str: ...
 
+    def answer(self, result: str | None, failed: str | None) -> str:
+        """What `resolve` would store: the text of the result, or why it failed."""
+
     def resolve(self, id: str, result: str | None, failed: str | None, because: str | None = None) -> str: ...

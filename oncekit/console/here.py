@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from oncekit.asl.sizes import text_of
 from oncekit.console.run import Run, run_of
 from oncekit.local.execution import Execution
 
@@ -15,8 +14,8 @@ def run_here(execution: Execution) -> Run:
         "status": execution.status,
         "startDate": times[0] if times else None,
         "stopDate": times[-1] if times else None,
-        "input": json.dumps(execution.input, ensure_ascii=False),
-        "output": None if execution.output is None else json.dumps(execution.output, ensure_ascii=False),
+        "input": text_of(execution.input),
+        "output": None if execution.output is None else text_of(execution.output),
         "error": execution.error,
         "cause": execution.cause,
     }

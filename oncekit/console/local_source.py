@@ -22,7 +22,6 @@ from oncekit.contract.items import plain_item
 from oncekit.contract.lanes import DIRECT, MACHINES, Invoked, lane_of
 from oncekit.contract.objects import keys_below
 from oncekit.contract.requests import id_of
-from oncekit.contract.words import INDEX
 from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.execution import execution_of
 from oncekit.local.once_cloud import OPEN, LocalCloud

@@ -252,9 +252,18 @@ def test_the_waits_of_a_duplicate_are_folded_up_as_one(cloud: LocalCloud, visito
 
 def test_a_state_shows_no_empty_variables_and_its_log_no_metrics(cloud: LocalCloud, visitor: Visitor) -> None:
     ended = cloud.run(charge() | {"operation": "ask-somebody"})
-    assert "Empty or false: " in visitor.get(f"/visit/1/{ended.arn}").text
+    first = visitor.get(f"/visit/1/{ended.arn}").text
+    assert "variables: request, " in first and "isRecovery" not in first
     work = visitor.get(f"/visit/3/{ended.arn}").text
     assert "somebody has to look at it" in work and "_aws" not in work
+
+
+def test_a_request_is_shown_once_among_the_states_of_its_execution(cloud: LocalCloud, visitor: Visitor) -> None:
+    ended = cloud.run(charge())
+    states = [visitor.get(f"/visit/{number}/{ended.arn}").text for number in range(1, len(ended.states) + 1)]
+    assert not [each for each in states if ">input</summary>" in each or ">output</summary>" in each]
+    assert all('input: <a href="#execution">the execution' in each for each in states[:2])
+    assert 'output: <a href="#execution">the execution' in states[-1]
 
 
 def test_only_the_newest_executions_are_kept(
@@ -356,11 +365,30 @@ def test_a_quarantined_operation_is_resolved_from_its_record(cloud: LocalCloud, 
     refused = visitor.post(act, {"result": "{", "failed": "typed"})
     assert refused.status_code == 409 and "say either what its result is" in refused.text
     assert ">{</textarea>" in refused.text and 'value="typed"' in refused.text, "what was typed survives"
-    assert visitor.post(act, {"result": '{"a": 1.10}', "failed": ""}).status_code == 303
+    assert "the result: not JSON" in visitor.post(act, {"result": "{", "failed": ""}).text
+    asked = visitor.post(act, {"result": '{"a": 1.10}', "failed": ""})
+    assert asked.status_code == 200 and re.sub("<.*?>", "", asked.text).count("&#34;a&#34;: 1.1\n") == 1
+    assert (cloud.record(ASKED) or {})["status"] == "QUARANTINED"
+    assert visitor.post(act, {"result": '{"a": 1.10}', "failed": "", "sure": "1"}).status_code == 303
     assert (cloud.record(ASKED) or {})["result"] == '{"a":1.1}'
     assert "<dt>Owner</dt><dd>a person</dd>" in visitor.get(record_at(ASKED)).text
     again = visitor.post(act.replace("resolve", "retry"), {})
     assert again.status_code == 409 and "COMPLETED, not" in html.unescape(again.text)
+    late = visitor.post(act, {"result": "{}"})
+    assert late.status_code == 409 and "COMPLETED, not" in html.unescape(late.text)
+
+
+@pytest.mark.parametrize(
+    ("path", "to"),
+    [
+        *((record_at(ASKED).replace("/record/", f"/act/{each}/"), record_at(ASKED)) for each in ("resolve", "retry")),
+        ("/stop/arn:aws:states:x:1:execution:m:n", run_at("arn:aws:states:x:1:execution:m:n")),
+        *((f"/{each}", "/waiting") for each in ("advance", "replay", "discard")),
+    ],
+)
+def test_the_address_of_what_was_refused_leads_to_its_page(visitor: Visitor, path: str, to: str) -> None:
+    answer = visitor.get(path)
+    assert (answer.status_code, answer.headers["Location"]) == (303, to)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +401,8 @@ def test_a_quarantined_operation_is_started_again_or_released_from_its_record(
     assert visitor.post(record_at(ASKED).replace("/record/", f"/act/{action}/"), {}).status_code == 303
     cloud.settle()
     assert (cloud.record(ASKED) or {})["status"] == status
-    assert f"</span> {said or status}</p>" in visitor.get(record_at(ASKED)).text
+    page = visitor.get(record_at(ASKED)).text
+    assert f"</span> {said or status}</p>" in page and "expired" not in page
 
 
 WAITS = charge() | {"operation": "work-elsewhere"}
@@ -381,7 +410,7 @@ WAITS = charge() | {"operation": "work-elsewhere"}
 
 @pytest.mark.parametrize(
     ("action", "form", "status"),
-    [("resolve", {"failed": "lost"}, "FAILED"), ("retry", {}, "COMPLETED"), ("release", {}, "RELEASED")],
+    [("resolve", {"failed": "lost", "sure": "1"}, "FAILED"), ("retry", {}, "COMPLETED"), ("release", {}, "RELEASED")],
 )
 def test_a_pending_operation_says_until_when_and_is_ended_from_its_record(
     cloud: LocalCloud, visitor: Visitor, action: str, form: dict[str, str], status: str
@@ -390,6 +419,7 @@ def test_a_pending_operation_says_until_when_and_is_ended_from_its_record(
     at = record_at(ELSEWHERE)
     page = visitor.get(at).text
     assert "Waits for work elsewhere to end it" in page and "<dd data-ticks>10 min more</dd>" in page
+    assert re.search(r'If not by <time datetime="2026-[^>]*Z" title="2026-[^>]* UTC">2026-', page)
     assert all(f">{each}</button>" in page for each in ("Resolve it", "Run it again", "Free the key"))
     assert "pending <span data-ticks>10 min more</span>" in visitor.get("/waiting").text
     assert visitor.post(at.replace("/record/", f"/act/{action}/"), form).status_code == 303
@@ -525,10 +555,11 @@ def test_what_goes_wrong_on_purpose_is_brought_to_its_end(
 
 @pytest.mark.parametrize(("fresh", "key"), [("", "order-1"), ("&fresh=1", "order-1-")])
 def test_a_request_is_sent_again_or_with_a_new_key(cloud: LocalCloud, visitor: Visitor, fresh: str, key: str) -> None:
-    ended = cloud.run([charge()])
+    ended = cloud.run([charge()], lane="fast")
     page = html.unescape(visitor.get(f"/start?again={ended.arn}{fresh}").text)
     request = json.loads(re.findall(r"<textarea.*?>(.*?)</textarea>", page, re.DOTALL)[0])
     assert request["payload"] == charge()["payload"] and request["idempotencyKey"].startswith(key)
+    assert 'name="times" value="1"' in page and "<option selected>fast</option>" in page
     assert (request["idempotencyKey"] == "order-1") is not bool(fresh)
 
 

@@ -131,12 +131,16 @@ class LocalActions:
             decisions.release(self._stack(), decisions.may_be_released(self._stack(), id)[0], because)
         return f"{id}: released; the next request with this id runs business logic"
 
-    def resolve(self, id: str, result: str | None, failed: str | None, because: str | None = None) -> str:
+    def answer(self, result: str | None, failed: str | None) -> str:
         if (result is None) == (failed is None):
             raise Refused("say either what its result is, or why it failed")
         with _refusing():
-            text = None if result is None else result_of("the result", result)
-            answer = decisions.resolve(self._stack(), id, text, failed, because)
+            return str(failed) if result is None else result_of("the result", result)
+
+    def resolve(self, id: str, result: str | None, failed: str | None, because: str | None = None) -> str:
+        text = self.answer(result, failed)
+        with _refusing():
+            answer = decisions.resolve(self._stack(), id, None if result is None else text, failed, because)
         return f"{id}: {answer['status']}; every duplicate gets this answer from now on"
 
     def _stack(self) -> Stack:

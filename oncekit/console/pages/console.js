@@ -30,7 +30,7 @@ async function refresh() {
 
 function show(page) {
   const fresh = one("[data-live]", page);
-  if (!fresh || typing() || one("dialog[open]")) return;
+  if (!fresh || typing() || one("dialog[open], [data-asks]")) return;
   const folds = new Map(all("details", part).map(each => [where(each), each]));
   const scrolled = all(".pan, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
   const focused = part.contains(document.activeElement) ? path(document.activeElement) : "";
@@ -193,7 +193,7 @@ function wake(within = document) {
     const at = new Date(each.dateTime), told = each.closest("[data-dated]");
     const day = at.toDateString() === (days.get(told) ?? today) ? {} : { month: "short", day: "numeric" };
     if (told) days.set(told, at.toDateString());
-    each.textContent = at.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
+    each.textContent = at.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit", ...("exact" in each.dataset && { fractionalSecondDigits: 3 }) });
   }
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
@@ -13,6 +13,7 @@ from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource, Unknown
+from oncekit.console.pages import record_address, run_address
 from oncekit.console.server import doing, live, records, runs
 from oncekit.console.server.frame import HEADERS, Console, elsewhere, file, plain
 from oncekit.console.server.guard import Guard, new_key
@@ -42,10 +43,23 @@ CHANGES = {
     "/advance": doing.advance,
     "/<any(replay, discard):action>": doing.of_refused,
 }
+REACHED: Mapping[str, Callable[..., str]] = {
+    "/act/<any(retry, release, resolve):_>/<path:id>": lambda id, _: record_address(id),
+    "/stop/<path:arn>": run_address,
+    **{f"/{each}": lambda: "/waiting" for each in ("advance", "replay", "discard")},
+}
+"""What a browser has as its address after a page refused what was asked for: entered again it leads to the page."""
+
+
+def _leading(to: Callable[..., str]) -> Callable[..., Response]:
+    return lambda _console, _request, **arguments: elsewhere(to(**arguments))
+
+
 ADDRESSES = Map(
     [
         *(Rule(path, endpoint=page, methods=["GET"]) for path, page in PAGES.items()),
         *(Rule(path, endpoint=change, methods=["POST"]) for path, change in CHANGES.items()),
+        *(Rule(path, endpoint=_leading(to), methods=["GET"]) for path, to in REACHED.items()),
     ],
     merge_slashes=False,
 )

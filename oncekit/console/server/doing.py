@@ -15,6 +15,7 @@ from oncekit.console.actions import Actions, Refused
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import record_view
 from oncekit.console.server.frame import Console, elsewhere
+from oncekit.contract.lanes import FULL, lane_of
 from oncekit.contract.requests import opened
 
 MOST_TIMES = 1000
@@ -28,7 +29,9 @@ def start_page(console: Console, request: Request, refused: str = "") -> Respons
     given = _again(console.source.run(again).input or "", bool(request.args.get("fresh"))) if again else ""
     text = escape(request.form.get("request", "") or given or events.get(name, ""))  # its lines stay lines
     values = {"events": events, "name": name, "text": text, "refused": refused, "faults": console.actions.faults()}
-    return console.page("start.html", "start", 422 if refused else 200, **values)
+    chosen = {"times": "1", "lane": lane_of(again)} if again else {"times": "3", "lane": FULL}  # one has duplicates
+    chosen = {"fault": "", **chosen, **request.form.to_dict()}
+    return console.page("start.html", "start", 422 if refused else 200, chosen=chosen, **values)
 
 
 def start(console: Console, request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote as in_url
 
@@ -14,8 +15,10 @@ from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
 from oncekit.console.server.frame import Console, elsewhere, plain, zone_of
-from oncekit.console.server.runs import MOST_RUNS
 from oncekit.console.story import story
+
+MOST_RUNS = 50
+"""Of those that ended alike, the newest."""
 
 
 def requests(console: Console, request: Request) -> Response:
@@ -26,7 +29,8 @@ def requests(console: Console, request: Request) -> Response:
     return console.page("requests.html", "requests", asked=asked, listing=found, **words)
 
 
-def record(console: Console, request: Request, id: str, refused: str = "") -> Response:
+def record(console: Console, request: Request, id: str, refused: str = "", answer: str = "") -> Response:
+    """`answer` is what somebody is asked about before it is stored."""
     operation, now = console.source.operation(id), console.source.now()
     rows = operation.rows
     view = record_view(id, operation.record or {}, now)
@@ -49,6 +53,7 @@ def record(console: Console, request: Request, id: str, refused: str = "") -> Re
         typed={name: request.form.get(name, "") for name in ("result", "failed", "because")},
         done=request.args.get("done", ""),
         refused=refused,
+        answer=answer,
     )
 
 
@@ -57,9 +62,15 @@ def result(console: Console, request: Request, id: str) -> Response:
     return plain(console.source.result(id), 200)
 
 
+def _may_be_resolved(record: Mapping[str, Any]) -> bool:
+    return record.get("status") == "QUARANTINED" or "pendingSince" in record
+
+
 def act(console: Console, request: Request, action: str, id: str) -> Response:
     result, failed, because = (request.form.get(name, "").strip() or None for name in ("result", "failed", "because"))
     try:
+        if action == "resolve" and "sure" not in request.form and _may_be_resolved(console.source.record(id) or {}):
+            return record(console, request, id, answer=console.actions.answer(result, failed))
         if action == "resolve":
             done = console.actions.resolve(id, result, failed, because)
         else:

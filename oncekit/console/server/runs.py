@@ -48,7 +48,7 @@ def visit(console: Console, request: Request, number: int, arn: str) -> Response
     found = console.source.run(arn)
     if not 1 <= number <= len(found.visits):
         raise Unknown(f"the execution has not entered {number} states")
-    return html("visit.html", visit=found.visits[number - 1], log=console.source.log(found))
+    return html("visit.html", run=found, visit=found.visits[number - 1], log=console.source.log(found))
 
 
 def stop(console: Console, request: Request, arn: str) -> Response:
