@@ -12,6 +12,7 @@
     json_text.py  JSON as people read it, and its members; words.py: times and durations
     actions.py    what can be done from the page
     listing.py    operations as they are listed: one for each id; asked.py: which of them
+    written.py    what functions wrote to tables of their own; logs.py: what they printed
     beside.py     payloads under one key, side by side
     pages/        templates, style and script
 

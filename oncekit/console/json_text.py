@@ -52,7 +52,12 @@ def members_of(text: str | None) -> Mapping[str, Any]:
         told = json.loads(text or "")
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return members(told)
+
+
+def members(value: object) -> Mapping[str, Any]:
+    """Those of a value that is an object; none of any other."""
+    return value if isinstance(value, dict) else {}
 
 
 def as_it_is(text: str) -> Markup:

@@ -7,17 +7,20 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 from oncekit.console.beside import Beside, beside
 from oncekit.console.drawing.graph import Definition
 from oncekit.console.here import run_here
-from oncekit.console.json_text import members_of
+from oncekit.console.json_text import members, members_of
 from oncekit.console.listing import Operation, Refused, Row, is_whole, operations_of
+from oncekit.console.logs import Log, log_of, of_id
 from oncekit.console.parts import Part, part_of
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
-from oncekit.console.starts import locks_of
+from oncekit.console.written import OwnWrites, Written
 from oncekit.contract.items import plain_item
 from oncekit.contract.lanes import DIRECT, MACHINES, Invoked, lane_of
 from oncekit.contract.objects import keys_below
@@ -26,8 +29,6 @@ from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Servic
 from oncekit.local.execution import execution_of
 from oncekit.local.once_cloud import OPEN, LocalCloud
 
-Log = Mapping[tuple[int, int], Sequence[str]]
-"""Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
 _BY_A_FUNCTION = f'"{DIRECT}:'.encode()
 """In what is asked of DynamoDB: the beginning of an owner, which each of its writes names."""
 MISMATCH = "PayloadMismatch"
@@ -56,6 +57,7 @@ class LocalSource:
         self._items: Mapping[str, Any] = {}
         self._plain: dict[str, Mapping[str, Any]] = {}
         """Records by id, as read of these items."""
+        self._own = OwnWrites()
         self._refused: Mapping[str, Refused] = {}
 
     @contextmanager
@@ -77,7 +79,11 @@ class LocalSource:
 
         def answer(request: Request, proceed: Proceed) -> Answer:
             is_of_a_function = request.target == "UpdateItem" and _BY_A_FUNCTION in request.body
+            noted = self._own.of(request, self._cloud.once.outputs["TableName"])
             answered = service(request, proceed)
+            if noted and answered[0] < HTTPStatus.BAD_REQUEST:
+                with self._changed:
+                    self._own.note(*noted)
             if is_of_a_function:
                 self._look_again()
             return answered
@@ -214,7 +220,16 @@ class LocalSource:
         """The owners of an id in the direct lane that are known, the oldest first, and what they printed."""
         owners = [row.part.taken_from for row in reversed(rows)] + [str((self.record(id) or {}).get("owner"))]
         found = dict.fromkeys(each for each in map(Invoked.of, owners) if each)
-        return {each: _of(id, self._cloud.functions.printed(each.request)) for each in found}
+        return {each: of_id(id, self._cloud.functions.printed(each.request)) for each in found}
+
+    def own_writes(self, id: str, rows: Sequence[Row]) -> list[Written]:
+        """What the functions of an operation wrote to tables of their own, by the names of these in the template."""
+        locks = ((each.request_id, members(each.event).get("lock")) for each in self._cloud.functions.invocations)
+        ran = [request for request, lock in locks if members(lock).get("id") == id]
+        ran += [each.request for each in self.invoked(id, rows)]
+        names = {name: logical_id for logical_id, name in self._cloud.tables.items()}
+        written = (each for request in dict.fromkeys(ran) for each in self._own.by(request))
+        return [replace(each, table=names.get(each.table, each.table)) for each in written]
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""
@@ -278,31 +293,3 @@ def _said(run: Run, part: Part) -> str:
     errors = [run.error, (run.cause or "")[:LONGEST_SAID], *(each.error for each in part.starts)]
     texts = [run.arn, (run.input or "")[:LONGEST_SAID], (run.output or "")[:LONGEST_SAID], *errors]
     return " ".join(filter(None, texts))
-
-
-def _of(id: str, printed: Sequence[str]) -> Sequence[str]:
-    """Without metrics, and what the library's logger says of another id: an invocation may have many."""
-    told = [(line, members_of(line)) for line in printed]
-    is_of_another = ("function_request_id" in said and said.get("id") != id for _, said in told)
-    return [line for (line, said), other in zip(told, is_of_another, strict=True) if "_aws" not in said and not other]
-
-
-def log_of(cloud: LocalCloud, run: Run) -> Log:
-    """By visit and attempt. An invocation names its owner and fence; a call that was refused before it started has no
-    invocation, so that those of one fence are the last attempts."""
-    started: dict[Any, list[Sequence[str]]] = {}
-    for each in cloud.functions.invocations:
-        lock = each.event.get("lock") if isinstance(each.event, Mapping) else None
-        if isinstance(lock, Mapping) and lock.get("owner") == run.arn:
-            started.setdefault(lock.get("fence"), []).append(cloud.functions.printed(each.request_id))
-    locks = locks_of(run)
-    log: dict[tuple[int, int], Sequence[str]] = {}
-    for fence, printed in started.items():
-        called = [
-            (visit.number, number)
-            for visit in run.visits
-            for number, attempt in enumerate(visit.attempts)
-            if attempt.invokes and locks.get(visit.number, {}).get("fence") == fence
-        ]
-        log |= dict(zip(called[-len(printed) :], printed, strict=False))
-    return log

@@ -10,7 +10,7 @@ from scenario import charge
 
 from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
-from oncekit.console.local_source import log_of
+from oncekit.console.logs import log_of
 from oncekit.console.record_view import record_view
 from oncekit.console.words import iso
 from oncekit.contract.requests import id_of

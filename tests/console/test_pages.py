@@ -20,8 +20,9 @@ from oncekit.cli.here.console import LocalActions
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server.records import MOST_RUNS
+from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
-from oncekit.local.engine.interceptors import before, fails
+from oncekit.local.engine.interceptors import before, fails, times_out
 
 ID = "acme#charge-payment#order-1"
 ASKED = "acme#ask-somebody#order-1"
@@ -345,6 +346,19 @@ def test_the_owner_of_a_record_in_the_fast_lane_leads_to_its_execution(cloud: Lo
         ended = cloud.run(charge(), lane="fast")
     owner = re.findall(r'<dt>Owner</dt><dd><a href="(.*?)">(.*?)</a>', visitor.get(record_at(ID)).text)
     assert owner == [(run_at(ended.arn), ended.name)] and f"<small>{ended.name}</small>" in seen[0]
+
+
+@pytest.mark.parametrize("lane", ["full", "fast"])
+def test_what_a_function_wrote_to_its_own_table_is_on_the_page_of_its_operation(
+    cloud: LocalCloud, visitor: Visitor, lane: Lane
+) -> None:
+    """As often as it was written, not as often as the function ran."""
+    with cloud.intercept(times_out(applied=True, state="ExecuteBusinessLogic", nth=1)):
+        cloud.run(charge(), lane=lane)
+    cloud.settle()
+    cloud.run(charge("order-2"))
+    page = html.unescape(re.sub("</?span.*?>", "", visitor.get(record_at(ID)).text))
+    assert page.count("put into ProviderLedgerTable</summary>") == 1 and '"idempotencyKey": "' in page
 
 
 def test_a_large_result_comes_when_it_is_asked_for(cloud: LocalCloud, visitor: Visitor) -> None:

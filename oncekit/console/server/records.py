@@ -47,6 +47,7 @@ def record(console: Console, request: Request, id: str, refused: str = "", answe
         told=operation.told(now),
         mismatches=console.source.mismatches(operation),
         invoked=console.source.invoked(id, rows),
+        own_writes=console.source.own_writes(id, rows),
         rows={row.arn: row for row in rows},
         most=MOST_RUNS,
         now=now,
