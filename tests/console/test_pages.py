@@ -22,6 +22,7 @@ from oncekit.console.local_source import LocalSource
 from oncekit.console.server.records import MOST_RUNS
 from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
+from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 from oncekit.local.engine.interceptors import before, fails, times_out
 
 ID = "acme#charge-payment#order-1"
@@ -29,6 +30,10 @@ ASKED = "acme#ask-somebody#order-1"
 ASKED_2 = "acme#ask-somebody#order-2"
 ELSEWHERE = "acme#work-elsewhere#order-1"
 LEASE_AND_SWEEP_S = 160
+MANY = 100
+"""Executions that wait for the table."""
+A_CALL_S = 0.01
+"""Real time that each has the table, unless the page has been answered."""
 BAD = charge("bad") | {"onCrash": "never"}
 
 
@@ -575,6 +580,31 @@ def test_a_request_is_sent_again_or_with_a_new_key(cloud: LocalCloud, visitor: V
     assert request["payload"] == charge()["payload"] and request["idempotencyKey"].startswith(key)
     assert 'name="times" value="1"' in page and "<option selected>fast</option>" in page
     assert (request["idempotencyKey"] == "order-1") is not bool(fresh)
+
+
+# ---- a storm ----
+
+
+def test_a_page_does_not_wait_behind_all_executions_that_wait_for_the_table(visitor: Visitor) -> None:
+    calls, before = [], []
+    answered = threading.Event()
+
+    def call() -> None:
+        with DYNAMODB_LOCK:
+            answered.wait(A_CALL_S)
+            calls.append(1)
+
+    def look() -> None:
+        visitor.get("/")
+        before.append(len(calls))
+        answered.set()
+
+    threads = [*(threading.Thread(target=call) for _ in range(MANY)), threading.Thread(target=look)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert before[0] < MANY / 2
 
 
 # ---- what changes ----

@@ -18,6 +18,7 @@ from oncekit.console.server import doing, live, records, runs
 from oncekit.console.server.frame import HEADERS, Console, elsewhere, file, plain
 from oncekit.console.server.guard import Guard, new_key
 from oncekit.local.endpoint.loopback import Loopback
+from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -92,7 +93,8 @@ def application(source: LocalSource, actions: Actions, guard: Guard) -> WSGIAppl
         request = Request(environ)
         request.max_content_length = LARGEST_FORM
         request.max_form_memory_size = LARGEST_FORM
-        answer = _compressed(request, _answer(console, guard, request))
+        with DYNAMODB_LOCK.ahead():  # of a storm of executions: somebody waits for the page
+            answer = _compressed(request, _answer(console, guard, request))
         answer.headers.update(HEADERS)
         return answer(environ, start_response)
 

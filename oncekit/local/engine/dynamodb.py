@@ -22,7 +22,8 @@ import json
 import operator
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -31,7 +32,37 @@ from oncekit.local.clock import Clock
 from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.patching import Change
 
-DYNAMODB_LOCK = threading.RLock()
+
+class _Turns:
+    """A lock that hundreds of executions may wait for: they wait in front of it, all but one, so that a thread which is
+    `ahead` waits for one call and no more."""
+
+    def __init__(self) -> None:
+        self._front = threading.RLock()
+        self._lock = threading.RLock()
+        self._thread = threading.local()
+
+    @contextmanager
+    def ahead(self) -> Iterator[None]:
+        """This thread passes those in front. Not to be opened while it holds the lock."""
+        self._thread.is_ahead = True
+        try:
+            yield
+        finally:
+            self._thread.is_ahead = False
+
+    def __enter__(self) -> None:
+        if not getattr(self._thread, "is_ahead", False):
+            self._front.acquire()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        if not getattr(self._thread, "is_ahead", False):
+            self._front.release()
+
+
+DYNAMODB_LOCK = _Turns()
 """Held for every call of DynamoDB."""
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
