@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,10 +19,23 @@ class History:
     """
 
     def __init__(self, now: Callable[[], float], before: Sequence[dict[str, Any]] = ()) -> None:
-        self.events: list[dict[str, Any]] = list(before)
+        self._events: list[dict[str, Any]] = list(before)
+        self._packed: bytes | None = None
         self._now = now
-        self.last = len(self.events)
+        self.last = len(self._events)
         """The event that the next one follows."""
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The oldest first."""
+        events, packed = self._events, self._packed  # in this order: another thread may pack them
+        return events if packed is None else json.loads(zlib.decompress(packed))
+
+    def pack(self) -> None:
+        """Take a tenth of the room from now on: nothing is added any more, and it is seldom read."""
+        if self._packed is None:
+            self._packed = zlib.compress(json.dumps(self._events).encode(), 1)
+            self._events = []
 
     @property
     def is_full(self) -> bool:
@@ -29,7 +44,7 @@ class History:
 
     def add(self, kind: str, details: Mapping[str, Any], *, after: int | None = None, is_followed: bool = True) -> int:
         """Add an event, after the one before it or after another; its number. What is not followed has no successor."""
-        number = len(self.events) + 1
+        number = len(self._events) + 1
         event = {
             "timestamp": iso(self._now()),
             "type": kind,
@@ -38,7 +53,7 @@ class History:
         }
         if kind not in _WITHOUT_DETAILS:
             event[details_name(kind)] = dict(details)
-        self.events.append(event)
+        self._events.append(event)
         if is_followed:
             self.last = number
         return number

@@ -107,6 +107,7 @@ class LocalSource:
         self._look_again()
         if str(execution.status) != RUNNING:
             self._row(execution.arn, execution)  # now, so that the first page of many need not wait for all
+            execution.run.pack()
 
     def _forget_old(self) -> None:
         """Of a machine with 8 GB, a session of a day or two would take all of it."""

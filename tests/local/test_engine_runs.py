@@ -131,7 +131,16 @@ def redrive(cloud: LocalCloud, arn: str) -> Execution:
 @pytest.mark.aws(
     model="stepfunctions", says="it continues the failed execution from the unsuccessful step and uses the same input"
 )
-def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variables(cloud: LocalCloud) -> None:
+def packed(cloud: LocalCloud, arn: str) -> Execution:
+    """As it is described when it takes less room."""
+    cloud.executions.find(arn).run.pack()
+    return cloud.describe(arn)
+
+
+@pytest.mark.parametrize("described", [LocalCloud.describe, packed])
+def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variables(
+    cloud: LocalCloud, described: Callable[[LocalCloud, str], Execution]
+) -> None:
     states = {
         "A": {"Type": "Pass", "Assign": {"v": "kept"}, "Output": {"in": 1}, "Next": "W"},
         "W": {"Type": "Wait", "Seconds": 60, "Next": "E"},
@@ -141,8 +150,10 @@ def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variabl
         arn = start(cloud, create(cloud, states))
         while cloud.describe(arn).states != ("A", "W"):
             time.sleep(0.001)
-        cloud.stop(arn)
+        stopped = cloud.stop(arn)
+    assert described(cloud, arn) == stopped
     redriven = redrive(cloud, arn)
+    assert described(cloud, arn) == redriven
     assert (redriven.arn, redriven.status) == (arn, "SUCCEEDED")
     assert redriven.output == {"v": "kept", "in": {"in": 1}, "n": 1}
     assert (redriven.states, redriven.error) == (("A", "W", "W", "E"), None)

@@ -212,6 +212,12 @@ class Run:
             with ended:
                 ended.notify_all()
 
+    def pack(self) -> None:
+        """Of an execution that has ended: keep what may be asked for, in less room."""
+        self.history.pack()
+        if self.execution.status == SUCCEEDED:  # no redrive goes on from there
+            self.checkpoint = self._frame = Frame(self._frame.state, None, {}, {})
+
     def _tell_watchers(self) -> None:
         for watcher in watchers:
             watcher(self.execution)
