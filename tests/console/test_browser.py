@@ -108,6 +108,21 @@ def test_requests_are_filtered_and_back_finds_the_same_ones(page: Page) -> None:
     page.fill("[name=text]", "")
     page.click("text=Quarantined")
     until(page, "#rows li", 1)
+    page.click(".tabs label >> nth=0")
+    page.select_option("[name=operation]", "charge-payment")
+    until(page, "#rows li", 3)
+    page.wait_for_url("**/?operation=charge-payment")
+
+
+def test_an_answer_is_shown_before_it_is_stored(page: Page, cloud: LocalCloud) -> None:
+    page.goto(QUARANTINED)
+    page.fill("[name=result]", '{"paid": true}')
+    page.click(".resolve button")
+    page.wait_for_selector("[data-asks] >> text=paid")
+    assert (cloud.record("acme#ask-somebody#order-3") or {})["status"] == "QUARANTINED"
+    page.click("text=Store it")
+    page.wait_for_selector(".notice.good")
+    assert (cloud.record("acme#ask-somebody#order-3") or {})["result"] == '{"paid":true}'
 
 
 def test_a_failed_attempt_of_a_run_is_seen_when_its_state_is_opened(page: Page) -> None:
@@ -123,10 +138,12 @@ def test_a_state_of_the_picture_shows_its_data_and_they_can_be_copied(page: Page
     item = page.locator(".visits > li.chosen")
     item.locator("pre").first.wait_for()
     assert "Finalize" in item.inner_text()
-    output = item.locator(".said", has=page.locator("summary", has_text=re.compile("^output$")))
-    output.locator("button").click()
+    parameters = item.locator(".said", has=page.locator("summary", has_text=re.compile("^parameters$")))
+    parameters.locator("button").click()
     copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
-    assert copied["disposition"] == "EXECUTED"
+    assert copied["UpdateExpression"].startswith("SET #status = :completed")
+    item.locator("text=the execution's output").click()
+    page.wait_for_url("**#execution")
 
 
 def test_the_path_can_be_read_at_once_and_the_whole_graph_is_there_when_asked(page: Page) -> None:
