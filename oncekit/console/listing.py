@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oncekit.console.asked import CHUNK, Filter
-from oncekit.console.parts import Part
+from oncekit.console.parts import NAMED, Part
 from oncekit.console.summary import summary
 from oncekit.contract.words import RELEASED
 
@@ -125,12 +125,13 @@ class Operation:
         return summary(parts, self.record, now, others)
 
     def said(self) -> Iterator[str]:
-        """In what one searches."""
+        """In what one searches; of an ARN the name: all have the account's number, in which is 12345."""
         yield self.id
         yield from (row.said for row in self.rows)
         if self.record:
-            yield json.dumps([self.record.get(name) for name in SEARCHED], ensure_ascii=False, default=repr)
-        yield from (f"{each.error} {each.execution} {each.request}" for each in self.refused)
+            said = [self.record.get(name) for name in SEARCHED]
+            yield NAMED.sub("", json.dumps(said, ensure_ascii=False, default=repr))
+        yield from (NAMED.sub("", f"{each.error} {each.execution} {each.request}") for each in self.refused)
 
 
 @dataclass(frozen=True)

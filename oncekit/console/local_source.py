@@ -17,7 +17,7 @@ from oncekit.console.here import run_here
 from oncekit.console.json_text import members, members_of
 from oncekit.console.listing import Operation, Refused, Row, is_whole, operations_of
 from oncekit.console.logs import Log, log_of, of_id
-from oncekit.console.parts import Part, part_of
+from oncekit.console.parts import NAMED, Part, part_of
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.written import OwnWrites, Written
@@ -293,4 +293,4 @@ def _said(run: Run, part: Part) -> str:
     """In what one searches: also the errors of attempts that another one followed."""
     errors = [run.error, (run.cause or "")[:LONGEST_SAID], *(each.error for each in part.starts)]
     texts = [run.arn, (run.input or "")[:LONGEST_SAID], (run.output or "")[:LONGEST_SAID], *errors]
-    return " ".join(filter(None, texts))
+    return NAMED.sub("", " ".join(filter(None, texts)))

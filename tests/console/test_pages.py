@@ -77,6 +77,7 @@ def test_there_is_one_row_for_each_operation_with_what_happened(cloud: LocalClou
         ("text=order eur ask", ["order-2"]),
         ("text=NeedsAttention", ["order-2"]),
         ("text=order 99999", []),
+        ("text=123456789012", []),  # the account, in the ARN of each execution
         ("operation=ask-somebody", ["order-2"]),
         ("operation=ask-somebody&status=COMPLETED", []),
     ],
