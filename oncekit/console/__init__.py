@@ -12,13 +12,13 @@
     json_text.py  JSON as people read it, and its members; words.py: times and durations
     actions.py    what can be done from the page
     listing.py    operations as they are listed: one for each id; asked.py: which of them
-    written.py    what functions wrote to tables of their own; logs.py: what they printed
     beside.py     payloads under one key, side by side
     pages/        templates, style and script
 
-Three of them know the local cloud, and nothing else here does:
+Five of them know the local cloud, and nothing else here does:
 
     here.py           its runs
+    written.py        what functions wrote to tables of their own; logs.py: what they printed
     local_source.py   what the pages read of it
     server/           what serves them
 

@@ -108,6 +108,8 @@ INWARD = (
     "oncekit.cli",
     "oncekit.local",
     "oncekit.console.here",
+    "oncekit.console.logs",
+    "oncekit.console.written",
     "oncekit.console.local_source",
     "oncekit.console.server",
     "oncekit.promises",
