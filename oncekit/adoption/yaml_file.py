@@ -6,6 +6,7 @@ former template with the new member and nothing else, or nothing is written.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -48,10 +49,13 @@ class YamlFile:
         """Add lines at the end of the mapping or list at `keys`, indented as its members are; with `apart` after an
         empty line. They are one new member of a mapping, or one item of a list.
 
-        Into braces or brackets goes what is one line. Raises Problem, with the lines, for more, and for what is empty.
+        Into braces or brackets goes what is one line. Raises Problem, with what to add, for more, for what is empty,
+        and where all of the file is in braces: it may be JSON, which stays that.
         """
-        node = _node(yaml.compose(self.text, Loader=yaml.SafeLoader), keys)
-        if not isinstance(node, yaml.CollectionNode) or not node.value or (node.flow_style and len(lines) > 1):
+        root: Any = yaml.compose(self.text, Loader=yaml.SafeLoader)
+        node = _node(root, keys)
+        takes = isinstance(node, yaml.CollectionNode) and node.value and not (node.flow_style and len(lines) > 1)
+        if not takes or root.flow_style:
             raise self._by_hand(keys, lines)
         if node.flow_style:
             end = node.end_mark.index - 1
@@ -111,10 +115,12 @@ class YamlFile:
         return value == self.value
 
     def _by_hand(self, keys: Keys, lines: Sequence[str]) -> Problem:
+        """With what to add as JSON, which is YAML, too, and has its place in one line."""
         there = " of ".join(reversed(keys)) or "it"
+        new = self._parsed("\n".join(["Resources: {}", "New:", *(f"  {line}" for line in lines)]))["New"]
         return Problem(
             f"{self.path}: {there} is not written line by line, so it stays as it is; add there: "
-            + "; ".join(line.strip() for line in lines if line.strip())
+            + json.dumps(new, ensure_ascii=False)[1:-1]
         )
 
     def save(self) -> bool:

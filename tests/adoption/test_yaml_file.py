@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -74,17 +75,26 @@ def test_ends_of_lines_stay_as_they_are(tmp_path: Path) -> None:
     assert edited(tmp_path, windows, "Outputs") == f"{windows}    New: 1\r\n"
 
 
+MEMBER = ("New:  # all", "  Of: >-", "    a", "    b", "  To: !Ref B")
+ONE_LINE = ("New: !GetAtt Fn.Arn",)
+IN_JSON = '\n{\n  "Resources": {\n    "A": {"Type": "X"}\n  }\n}\n'
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "lines", "told"),
     [
-        "Resources: {A: {Type: X}}\n",
-        "Resources:\n  A: {Type: X}\nOutputs: 1\n",
+        ("Resources: {A: {Type: X}}\n", MEMBER, '"New": {"Of": "a b", "To": {"Ref": "B"}}'),
+        ("Resources:\n  A: {Type: X}\nOutputs: 1\n", MEMBER, '"New": {"Of": "a b", "To": {"Ref": "B"}}'),
+        (IN_JSON, MEMBER, '"New": {"Of": "a b", "To": {"Ref": "B"}}'),
+        (IN_JSON, ONE_LINE, '"New": {"Fn::GetAtt": ["Fn", "Arn"]}'),
     ],
 )
-def test_what_is_not_written_line_by_line_is_left_alone_and_the_lines_are_named(tmp_path: Path, text: str) -> None:
+def test_what_is_not_written_line_by_line_is_left_alone_and_what_to_add_can_be_pasted(
+    tmp_path: Path, text: str, lines: tuple[str, ...], told: str
+) -> None:
     keys = ("Resources", "A") if "\n  A" in text else ("Resources",)
-    with pytest.raises(Problem, match="add there: New:; Of: 1"):
-        edited(tmp_path, text, *keys, lines=("New:", "  Of: 1"))
+    with pytest.raises(Problem, match=f"add there: {re.escape(told)}$"):
+        edited(tmp_path, text, *keys, lines=lines)
     assert (tmp_path / "template.yaml").read_text() == text
 
 
