@@ -18,6 +18,7 @@ from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
 from oncekit.adoption.shapes import BODY, DETAIL, EVENT_CLASS, KEY, LOCK, OF_HTTP, RECORDS, RESOLVER, STATUS_CODE
 from oncekit.adoption.trigger import FromRule
+from oncekit.contract.own_stack import ONCE
 from oncekit.contract.picked_request import LASTING
 from oncekit.local.lambda_runtime.entry import has_library
 from oncekit.local.lambda_runtime.languages import AN_IMAGE, NODE, PYTHON, why_not
@@ -89,6 +90,7 @@ def warnings(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
     function, trigger = wanted.function, wanted.trigger
     if function is not None:
         code = Code.of(template, function)
+        yield from _of_condition(template, function)
         yield from _of_shapes(template, function, code, wanted)
         yield from _of_code(template, function, code)
         yield from _of_runtime(template, function)
@@ -130,6 +132,15 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
         )
         if source.logical_id in template.resources:
             yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
+
+
+def _of_condition(template: ApplicationTemplate, function: str) -> Iterator[str]:
+    condition = template.resources[function].get("Condition")
+    if condition is not None and template.resources[ONCE].get("Condition") != condition:
+        yield (
+            f"{function} is made only where its Condition {condition} is true, and {ONCE}, which refers to it, cannot "
+            f"be made elsewhere: take the Condition away, or give {ONCE} the same"
+        )
 
 
 def _of_shapes(template: ApplicationTemplate, function: str, code: Code, wanted: Wanted) -> Iterator[str]:

@@ -529,6 +529,16 @@ def test_another_way_to_the_function_and_a_long_timeout_are_told(ready: Applicat
     assert "Warehouse may take 60 seconds, and Once waits for 30" in done.err
 
 
+def test_a_function_that_is_not_made_everywhere_is_told(ready: Application) -> None:
+    template = ready.folder / "template.yaml"
+    text = template.read_text().replace("    BillCustomer:\n", "    BillCustomer:\n        Condition: IsProd\n")
+    told = "BillCustomer is made only where its Condition IsProd is true"
+    template.write_text(text)
+    assert told in ready.once("new", "bill", "--function", "BillCustomer").err
+    template.write_text(template.read_text().replace("    Once:\n", "    Once:\n        Condition: IsProd\n"))
+    assert told not in ready.once("new", "bill-again", "--function", "BillCustomer").err
+
+
 @pytest.mark.parametrize(("seconds", "is_told"), [(30, False), (31, True)])
 def test_a_function_that_may_take_longer_than_once_waits_is_told(
     ready: Application, seconds: int, is_told: bool

@@ -118,3 +118,31 @@ def test_a_value_that_a_parameter_inside_does_not_take_is_said_with_the_applicat
     said = r"^Once: parameter MaxAttempts is '0', but must be at least 1$"
     with pytest.raises(TemplateError, match=said), inside(cloud, tmp_path, parameter="MaxAttempts: 0"):
         pass
+
+
+CONDITIONAL = """
+Transform: AWS::Serverless-2016-10-31
+Conditions: {{ IsProd: !Equals [dev, prod], IsDev: !Not [!Condition IsProd] }}
+Resources:
+  Queue: {{ Type: AWS::SQS::Queue, Condition: IsProd }}
+  {name}:
+    Type: AWS::CloudFormation::Stack
+    Properties: {{ TemplateURL: inner.yaml, Parameters: {{ Q: {value} }} }}
+"""
+
+
+@pytest.mark.parametrize("name", ["Once", "Other"])
+def test_what_needs_a_resource_whose_condition_is_false_is_not_made(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "template.yaml"
+    said = f"{name} refers to Queue, which is not made, as its Condition IsProd is false"
+    (tmp_path / "inner.yaml").write_text(
+        "Parameters: { Q: { Type: String } }\nResources: { Topic: { Type: AWS::SNS::Topic } }"
+    )
+    path.write_text(CONDITIONAL.format(name=name, value="!If [IsDev, none, !GetAtt Queue.Arn]"))
+    assert not planned(path).unread
+    path.write_text(CONDITIONAL.format(name=name, value="!GetAtt Queue.Arn"))
+    if name == "Once":
+        with pytest.raises(TemplateError, match=said):
+            planned(path)
+    else:
+        assert said.partition(" ")[2] in planned(path).unread[name]

@@ -213,8 +213,8 @@ class _Deployment:
             {**self.template.values(), **pseudo},
             self.template.section("Mappings"),
             self.template.section("Conditions"),
-            lambda logical_id: self.deployed(logical_id).ref,
-            lambda logical_id, name: self.deployed(logical_id).attributes(name),
+            lambda logical_id: self._referred_to(logical_id).ref,
+            lambda logical_id, name: self._referred_to(logical_id).attributes(name),
             lambda name: self.template.elsewhere.imported(name, self.template.path),
         )
 
@@ -324,8 +324,7 @@ class _Deployment:
             if self.deployed(logical_id).ref and logical_id in self.inner:
                 yield from self.inner[logical_id].definitions()
         for logical_id in self._of_type(MACHINE):
-            self.deployed(logical_id)
-            if logical_id not in self.unread:
+            if self.deployed(logical_id).ref and logical_id not in self.unread:
                 properties = self.template.section("Resources")[logical_id]["Properties"]
                 yield logical_id, self.definition(self.resolver.resolve(properties), logical_id)
 
@@ -363,6 +362,22 @@ class _Deployment:
         finally:
             self._making.pop()
         return self.made[logical_id]
+
+    def _referred_to(self, logical_id: str) -> Deployed:
+        """The resource, for what needs it to be there. Raises TemplateError where its condition is false: then "any
+        resources that depend on that resource aren't created either, regardless of their own conditions".
+
+        https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-condition.html
+        """
+        made = self.deployed(logical_id)
+        if not made.ref:
+            who = self._making[-1] if self._making else "an output"
+            condition = self.template.section("Resources")[logical_id]["Condition"]
+            raise TemplateError(
+                f"{who} refers to {logical_id}, which is not made, as its Condition {condition} is false: give "
+                "parameters that make it true"
+            )
+        return made
 
     def _kind(self, logical_id: str) -> str:
         """The type of a resource, also of one that cannot be read."""
