@@ -142,7 +142,7 @@ paths:
   /shelves:
     post:
       x-amazon-apigateway-integration:
-        { type: aws_proxy, httpMethod: POST, payloadFormatVersion: "2.0", uri: !Sub "${Echo.Arn}" }
+        { type: aws_proxy, httpMethod: POST, payloadFormatVersion: "2.0", uri: { Fn::Sub: "${Echo.Arn}" } }
 """
 SERVED = """
   Api:

@@ -95,7 +95,10 @@ def test_a_section_of_another_form_is_told_with_its_line(tmp_path: Path, odd: st
 
 ARN = "arn:aws:sqs:us-east-1:123456789012:q"
 INCLUDE = "{{ Fn::Transform: {{ Name: AWS::Include, Parameters: {} }} }}"
-OF = {each: INCLUDE.format(f"{{ Location: {each}.yaml }}") for each in ("list", "text", "untyped", "broken", "gone")}
+OF = {
+    each: INCLUDE.format(f"{{ Location: {each}.yaml }}")
+    for each in ("list", "text", "untyped", "broken", "gone", "short", "nested")
+}
 POLICY = "IAM::Role, Properties: {{ Policies: {} }}"
 NOTICE = "S3::Bucket, Properties: {{ NotificationConfiguration: {} }}"
 TOLD = "SNS::Topic, Properties: {{ Subscription: [{}] }}"
@@ -111,8 +114,10 @@ LEFT = {
     "N: { Type: AWS::Lambda::Function, Properties: { Code: { ZipFile: a }, Handler: a.b, Role: { a: b } } }\n": (
         "N (AWS::Lambda::Function: its Role is an object, and must be a text)"
     ),
-    f"N: {OF['list']}\n": "N (unknown type: it is a list, and must be an object)",
-    f"N: {OF['text']}\n": "N (unknown type: it is a text, and must be an object)",
+    f"N: {OF['list']}\n": "N (unknown type: a part of it, AWS::Include of list.yaml, is a list, and",
+    f"N: {OF['text']}\n": "N (unknown type: a part of it, AWS::Include of text.yaml, is a text, and",
+    f"N: {OF['nested']}\n": "N (unknown type: a part of it, AWS::Include of nested.yaml, has Fn::Transform in it",
+    f"N: {OF['short']}\n": "N (unknown type: a part of it, AWS::Include of short.yaml, cannot be read: ",
     f"N: {OF['untyped']}\n": "N (unknown type: it has no Type)",
     f"N: {OF['gone']}\n": "N (unknown type: a part of it, AWS::Include of gone.yaml, is not on this machine)",
     f"N: {OF['broken']}\n": "N (unknown type: a part of it, AWS::Include of broken.yaml, cannot be read: ",
@@ -142,6 +147,8 @@ LEFT = {
 def test_a_resource_of_another_form_is_left_out_and_the_rest_runs(stand: Stand, odd: str, said: str) -> None:
     for name, content in {"app.py": "def handler(event, context): return 1\n", "list.yaml": "[a]"}.items():
         (stand.folder / name).write_text(content)
+    for name, content in {"short": "Type: !Ref A", "nested": f"Type: A\nProperties: {OF['untyped']}"}.items():
+        (stand.folder / f"{name}.yaml").write_text(content)
     for name, content in {"text": "a", "untyped": "Properties: {}", "broken": "a: ["}.items():
         (stand.folder / f"{name}.yaml").write_text(content)
     template = stand.folder / "template.yaml"
@@ -160,12 +167,14 @@ def test_a_resource_of_another_form_is_left_out_and_the_rest_runs(stand: Stand, 
 @pytest.mark.parametrize(
     ("odd", "said"),
     [
-        (f"Mappings: {OF['list']}\n", "template.yaml:4: Mappings: AWS::Include of list.yaml is a list, and must be an"),
+        (f"Mappings: {OF['list']}\n", "template.yaml:4: Mappings: a part of it, AWS::Include of list.yaml, is a list"),
+        (f"Mappings: {OF['short']}\n", "short.yaml has !Ref in line 1: AWS takes no short forms in such a file"),
         (f"Mappings: {OF['gone']}\n", "template.yaml:4: Mappings: a part of it, AWS::Include of gone.yaml, is not on"),
     ],
 )
 def test_a_section_whose_file_has_another_form_is_told_with_its_line(tmp_path: Path, odd: str, said: str) -> None:
     (tmp_path / "list.yaml").write_text("[a]")
+    (tmp_path / "short.yaml").write_text("Type: !Ref A")
     (tmp_path / "template.yaml").write_text(HEAD + odd)
     with pytest.raises(Problem, match=re.escape(said)), clear_errors():
         load(tmp_path / "template.yaml")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -57,8 +58,9 @@ def with_includes(
 ) -> tuple[list[str], NotRead]:
     """Put what AWS::Include names into the template. Gives the names of the files, and the resources without theirs.
 
-    Its forms: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html.
-    Unconfirmed (V118): a member beside it goes before that of the file, a file may be a list, and short forms are read.
+    A file must be an object, without short forms, and must not use AWS::Include itself:
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
+    Unconfirmed (V118): a member beside it goes before that of the file.
     """
     files: list[str] = []
     not_read: NotRead = {}
@@ -71,10 +73,9 @@ def with_includes(
         found = {name: put_in(each) for name, each in node.items() if name != _TRANSFORM}
         if _TRANSFORM not in node:
             return found
-        included = content(node[_TRANSFORM])
-        return {**included, **found} if isinstance(included, dict) else included
+        return {**content(node[_TRANSFORM]), **found}
 
-    def content(transform: Any) -> Any:
+    def content(transform: Any) -> dict[str, Any]:
         name = transform.get("Name") if isinstance(transform, dict) else None
         if name != _INCLUDE:
             raise _NotHere(f"{_TRANSFORM}: the macro {name} runs on AWS only")
@@ -89,16 +90,19 @@ def with_includes(
             raise _NotHere(f"a part of it, {_INCLUDE} of {location}, is not on this machine")
         files.append(location)
         try:
-            return read(path.parent / location)
+            found = read(path.parent / location)
         except (TemplateError, UnicodeDecodeError) as error:
             raise _NotHere(f"a part of it, {_INCLUDE} of {location}, cannot be read: {error}") from error
+        if not isinstance(found, dict):
+            raise _NotHere(f"a part of it, {_INCLUDE} of {location}, is {what_is(found)}, and must be an object")
+        if f'"{_TRANSFORM}":' in json.dumps(found, default=str):
+            raise _NotHere(f"a part of it, {_INCLUDE} of {location}, has {_TRANSFORM} in it, which AWS does not take")
+        return found
 
     def section_of(members: dict[str, Any]) -> dict[str, Any]:
         if _TRANSFORM not in members:
             return members
         included = content(members[_TRANSFORM])
-        if not isinstance(included, dict):
-            raise _NotHere(f"{_INCLUDE} of {files[-1]} is {what_is(included)}, and must be an object")
         return {**included, **{name: each for name, each in members.items() if name != _TRANSFORM}}
 
     for section, members in source.items():

@@ -103,7 +103,7 @@ def load(
     if not how:
         given = {**elsewhere.parameters(_parameters(source), given, path), **given}
     values = parameter_values(source.get("Parameters") or {}, given, str(path), how, elsewhere.place_of)
-    files, not_read = with_includes(source, values, path, lambda file: _read(file.read_text(), file))
+    files, not_read = with_includes(source, values, path, lambda file: _read(file.read_text(), file, _IncludedLoader))
     included = {name: _digest(path.parent / name) for name in files}
     body = translate(source, values, path, not_read)
     made = Template(path, values, body, elsewhere, included, not_read)
@@ -130,9 +130,9 @@ def _checked(text: bytes, path: Path) -> dict[str, Any]:
     return source
 
 
-def _read(text: str, path: Path) -> Any:
+def _read(text: str, path: Path, loader: Any = None) -> Any:
     try:
-        return read_yaml(text, _Loader)
+        return read_yaml(text, loader or _Loader)
     except yaml.YAMLError as error:
         raise TemplateError(f"{path} is not YAML: {error}") from error
     except DefinitionError as error:
@@ -244,6 +244,17 @@ def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[s
     return {name: value}
 
 
+class _IncludedLoader(FastLoader):  # type: ignore[misc]
+    """YAML of a file of AWS::Include."""
+
+
+def _no_short_form(_: yaml.SafeLoader, suffix: str, node: yaml.Node) -> None:
+    line = node.start_mark.line + 1
+    raise DefinitionError(f"has !{suffix} in line {line}: AWS takes no short forms in such a file, so write it out")
+
+
 _Loader.add_multi_constructor("!", _short_form)
+_IncludedLoader.add_multi_constructor("!", _no_short_form)
 # A policy's `Version: 2012-10-17` is a text, as CloudFormation reads it, and no date.
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_scalar)
+for each in (_Loader, _IncludedLoader):
+    each.add_constructor("tag:yaml.org,2002:timestamp", each.construct_scalar)
