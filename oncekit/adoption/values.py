@@ -16,6 +16,7 @@ from oncekit.adoption.texts import text
 from oncekit.adoption.yaml_file import YamlFile
 from oncekit.contract.own_stack import ONCE
 from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.templates.definition import DefinitionError, FastLoader, read_yaml
 from oncekit.local.templates.elsewhere import FILE, KINDS, Elsewhere, Missing, line_of
 from oncekit.problem import Problem
 
@@ -28,15 +29,15 @@ class ValuesFile(YamlFile):
 
     def _parsed(self, text: str) -> dict[str, Any]:
         try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+            value = read_yaml(text)
+        except (yaml.YAMLError, DefinitionError) as error:
             raise Problem(" ".join(f"{self.path} is not YAML: {error}".split())) from error
         return value if isinstance(value, dict) else {}
 
     def add(self, kind: str, lines: Sequence[str]) -> None:
         """Add values of a kind. Raises Problem where they cannot be told from what is there."""
         section = [f"{kind}:", *(f"  {line}" for line in lines)]
-        root: Any = yaml.compose(self.text, Loader=yaml.SafeLoader)
+        root: Any = yaml.compose(self.text, Loader=FastLoader)
         if root is None:  # it has comments only
             end = "" if self.text.endswith("\n") or not self.text else "\n"
             self._change(self.text + end + "".join(f"{line}\n" for line in section), (), section)

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from oncekit.local.templates.definition import FastLoader
 from oncekit.local.templates.template import TemplateError, parse
 from oncekit.problem import Problem
 
@@ -52,7 +53,7 @@ class YamlFile:
         Into braces or brackets goes what is one line. Raises Problem, with what to add, for more, for what is empty,
         and where all of the file is in braces: it may be JSON, which stays that.
         """
-        root: Any = yaml.compose(self.text, Loader=yaml.SafeLoader)
+        root: Any = yaml.compose(self.text, Loader=FastLoader)
         node = _node(root, keys)
         takes = isinstance(node, yaml.CollectionNode) and node.value and not (node.flow_style and len(lines) > 1)
         if not takes or root.flow_style:
@@ -87,7 +88,7 @@ class YamlFile:
         """Take away the lines of a member of a mapping, with `apart` what is above it, too: its comments, and the
         empty line before them. Raises Problem when other members are on its lines.
         """
-        within = _node(yaml.compose(self.text, Loader=yaml.SafeLoader), keys[:-1])
+        within = _node(yaml.compose(self.text, Loader=FastLoader), keys[:-1])
         name, value = next(pair for pair in within.value if pair[0].value == keys[-1])
         written = self.text.splitlines(keepends=True)
         first = name.start_mark.line

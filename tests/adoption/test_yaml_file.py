@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oncekit.adoption.yaml_file import YamlFile
+from oncekit.local.templates.elsewhere import line_of
 from oncekit.problem import Problem
 
 TEMPLATE = """# head
@@ -110,6 +111,18 @@ def test_one_line_goes_into_braces_and_brackets(
     tmp_path: Path, text: str, keys: tuple[str, ...], line: str, new: str
 ) -> None:
     assert edited(tmp_path, text, *keys, lines=(line,)) == new
+
+
+@pytest.mark.parametrize(
+    "there", ["A: {Schedule: cron(0 12 * * ? *)}", "A: {URL: http://x/z?a=1}", "A: {B: 1}\t# a tab before it"]
+)
+def test_whatever_is_read_as_a_template_can_be_added_to(tmp_path: Path, there: str) -> None:
+    text = f"Resources:\n  {there}\n  C: {{D: 1}}\n"
+    assert edited(tmp_path, text, "Resources") == f"{text}  New: 1\n"
+    assert line_of(tmp_path / "template.yaml", "Resources", "New") == 4
+    file = YamlFile(tmp_path / "template.yaml")
+    file.remove(("Resources", "New"))
+    assert file.text == text
 
 
 def test_lines_that_would_change_something_else_are_refused(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def _of_parameter(name: str, declared: Mapping[str, Any]) -> str:
 
 def line_of(file: Path, *keys: str) -> int:
     """The line of what is at these keys; of the last of them that is there."""
-    line, node = 1, yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    line, node = 1, yaml.compose(file.read_text(encoding="utf-8"), Loader=FastLoader)
     for key in keys:
         found = next((each for each in _members(node) if each[0].value == key), None)
         if found is None:
@@ -207,7 +207,7 @@ def _members(node: Any) -> list[Any]:
 
 def _place(template: Path, kind: str, name: str) -> int | None:
     """The line where a template names it; placeholders in a text may stand for anything."""
-    root = yaml.compose(template.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    root = yaml.compose(template.read_text(encoding="utf-8"), Loader=FastLoader)
     found = list(_imports(root) if kind == IMPORTS else _texts(root))
     if kind == RESOLVED:
         found = [(line, text) for line, text in found if "{{resolve:" in text]
