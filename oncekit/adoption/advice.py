@@ -12,7 +12,7 @@ from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
 from oncekit.adoption.direct_lane import OTHER_LANGUAGE, given_up_too_early, lines_to_change
-from oncekit.adoption.envelopes import told_of_envelopes
+from oncekit.adoption.envelopes import events_in, told_of_envelopes
 from oncekit.adoption.library_layer import known, too_old, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
@@ -184,7 +184,7 @@ def _of_runtime(template: ApplicationTemplate, function: str) -> Iterator[str]:
     if (told := _why_not_run(template, function, runtime or PYTHON)) is not None:
         yield f"{function} is not run by `once run`, `once up` and its test, though deployed as any other: {told}"
     if not is_python(template, function):
-        if any(each.get("Type") in OWN_APIS for each in (properties.get("Events") or {}).values()):
+        if any(each.get("Type") in OWN_APIS for each in events_in(properties)):
             yield f"{function} is behind an API of its own, and cannot take the lock there: {OTHER_LANGUAGE}"
     elif isinstance(handler, str) and "." not in handler:
         yield f"{function} has the Handler {handler}, which names no function, so it fails: write MODULE.FUNCTION"

@@ -50,13 +50,13 @@ def _ways_to_raw(template: ApplicationTemplate, queue: str) -> Iterator[str]:
         if resource.get("Type") == "AWS::SNS::Subscription" and properties.get("Endpoint") == address and not is_raw:
             yield f"set RawMessageDelivery: true of {name}"
         of_topic = properties.get("Subscription") if resource.get("Type") == "AWS::SNS::Topic" else None
-        of_events = ((each.get("Properties") or {}).get("SqsSubscription") for each in _events(properties))
+        of_events = ((each.get("Properties") or {}).get("SqsSubscription") for each in events_in(properties))
         for each in (*(of_topic or ()), *of_events):
             if isinstance(each, dict) and address in (each.get("Endpoint"), each.get("QueueArn")):
                 yield f"subscribe it by an AWS::SNS::Subscription with RawMessageDelivery: true, in place of {name}'s"
 
 
-def _events(properties: Any) -> Iterator[dict[str, Any]]:
+def events_in(properties: Any) -> Iterator[dict[str, Any]]:
     """Those of a function of SAM."""
     events = properties.get("Events")
     yield from (each for each in (events.values() if isinstance(events, dict) else ()) if isinstance(each, dict))

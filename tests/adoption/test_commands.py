@@ -918,6 +918,11 @@ def test_a_function_of_an_image_is_told_and_stops_nothing_else(empty: Applicatio
     assert "F" in planned(template).resources, "the local cloud can be opened"
 
 
+def test_a_function_whose_events_depend_on_a_condition_is_added(empty: Application) -> None:
+    events = "!If [IsProd, { A: { Type: Api } }, { B: { Type: Api } }]"
+    added(empty, f"{{ Runtime: nodejs22.x, Handler: app.handler, CodeUri: code, Events: {events} }}", "")
+
+
 def added(application: Application, properties: str, told: str) -> None:
     """A function of such properties in an application of its own, added as people do, from within its folder."""
     template = f"    F: {{ Type: AWS::Serverless::Function, Properties: {properties} }}\n"
