@@ -23,6 +23,7 @@ HEAD = """Transform: AWS::Serverless-2016-10-31
 Resources:
   Works: { Type: AWS::Serverless::Function, Properties: { Runtime: python3.13, Handler: app.handler } }
 """
+INCLUDE = "{{ Fn::Transform: {{ Name: AWS::Include, Parameters: {} }} }}"
 EMPTY = "template.yaml:4: Resources.N is empty, and must be an object"
 OF_EVENTS = "  N: {{ Type: AWS::Serverless::Function, Properties: {{ Handler: app.handler, Events: {} }} }}\n"
 ODD = {
@@ -45,6 +46,8 @@ ODD_SECTIONS = {
     "Parameters:\n  P:\n    Type: String\n    MinLength: a\n": "template.yaml:7: Parameters.P.MinLength is a text, and",
     "Parameters: { P: { Type: Number, MaxValue: {} } }\n": "template.yaml:4: Parameters.P.MaxValue is an object, and",
     "Parameters: { P: { Type: String, AllowedValues: 5 } }\n": "template.yaml:4: Parameters.P.AllowedValues is a",
+    f"Parameters:\n  {INCLUDE.format('{ Location: a }')[1:-1]}\n": "template.yaml:5: Fn::Transform: AWS takes",
+    f"Parameters:\n  P: {INCLUDE.format('a')[:-1]}, Type: String }}\n": "template.yaml:5: Fn::Transform: AWS takes",
     "Mappings: a\n": "template.yaml:4: Mappings is a text, and must be an object",
     "Mappings: { M: [a] }\n": "template.yaml:4: Mappings.M is a list, and must be an object",
     "Conditions: [a]\n": "template.yaml:4: Conditions is a list, and must be an object",
@@ -94,7 +97,6 @@ def test_a_section_of_another_form_is_told_with_its_line(tmp_path: Path, odd: st
 
 
 ARN = "arn:aws:sqs:us-east-1:123456789012:q"
-INCLUDE = "{{ Fn::Transform: {{ Name: AWS::Include, Parameters: {} }} }}"
 OF = {
     each: INCLUDE.format(f"{{ Location: {each}.yaml }}")
     for each in ("list", "text", "untyped", "broken", "gone", "short", "nested")

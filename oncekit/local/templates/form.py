@@ -50,7 +50,16 @@ def forms_of_functions(template: Mapping[str, Any], types: Sequence[str]) -> For
 
 
 def check_form(path: Path, template: Mapping[str, Any], *forms: Forms) -> None:
-    """Raises TemplateError, with the line, for the first place that has another one."""
+    """Raises TemplateError, with the line, for the first place that has another one.
+
+    A transform may be anywhere "except in the template parameters section or the template version":
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
+    """
+    declared = template.get("Parameters")
+    for name, each in declared.items() if isinstance(declared, dict) else ():
+        for key in (name, *(each if isinstance(each, dict) else ())):
+            if str(key).startswith("Fn::"):
+                raise TemplateError(f"{path}:{line_of(path, 'Parameters', name)}: {key}: AWS takes none in Parameters")
     for pattern, wanted in (each for some in forms for each in some.items()):
         for keys, value in _at(template, pattern):
             if not _IS[wanted](value) and (value is not None or pattern[-1] in _NEEDED):
