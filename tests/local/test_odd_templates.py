@@ -79,6 +79,15 @@ def test_who_adopts_once_is_told_the_line_and_nothing_is_written(tmp_path: Path,
         assert re.sub(r":\d+:.*", "", said) in done.err and said.partition(": ")[2] in done.err
 
 
+def test_a_template_that_is_too_deep_is_told_by_each_command(tmp_path: Path) -> None:
+    (tmp_path / "template.yaml").write_text(f"{HEAD}Metadata: {'[' * 600}{']' * 600}\n")
+    said = "template.yaml has more than 200 values, each inside of another"
+    with contextlib.chdir(tmp_path):
+        assert said in once(no_stack, "init").err
+    with pytest.raises(Problem, match=said), clear_errors():
+        load(tmp_path / "template.yaml")
+
+
 @pytest.mark.parametrize("properties", ["~", "{ Layers: [{ Ref: {} }], Runtime: { Ref: [a] } }"])
 def test_a_function_of_another_form_is_taken_or_told_in_one_sentence(tmp_path: Path, properties: str) -> None:
     template = tmp_path / "template.yaml"

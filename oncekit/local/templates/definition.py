@@ -17,6 +17,8 @@ FastLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The parser in C takes 10 ms for the operation machine where the other takes 70."""
 MOST_CHARACTERS = 1_048_576
 """Of a template or a definition: more neither CloudFormation nor Step Functions takes, by their quotas."""
+MOST_DEEP = 200
+"""Values inside of values: Python can read twice as many."""
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
@@ -24,7 +26,7 @@ def read_yaml(text: str, loader: Any = FastLoader) -> Any:
     """The value of a text. `loader` is a SafeLoader or made of one.
 
     Raises yaml.YAMLError, and DefinitionError for aliases that repeat more than AWS takes: a few lines can stand for
-    more values than there are seconds.
+    more values than there are seconds; and for what is too deep.
     """
     reading = loader(text)
     try:
@@ -36,14 +38,16 @@ def read_yaml(text: str, loader: Any = FastLoader) -> Any:
         reading.dispose()
 
 
-def _size(node: yaml.Node, sizes: dict[yaml.Node, int]) -> int:
+def _size(node: yaml.Node, sizes: dict[yaml.Node, int], deep: int = 0) -> int:
     """In characters; what aliases repeat counts each time, and is looked at once."""
+    if deep > MOST_DEEP:
+        raise DefinitionError(f"has more than {MOST_DEEP} values, each inside of another: no more are read here")
     if isinstance(node.value, str):
         return len(node.value) + 1
     if node not in sizes:
         sizes[node] = MOST_CHARACTERS + 1  # what contains itself has no end
         inside = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
-        sizes[node] = 1 + sum(_size(each, sizes) for each in inside)
+        sizes[node] = 1 + sum(_size(each, sizes, deep + 1) for each in inside)
     return sizes[node]
 
 
