@@ -11,6 +11,7 @@ from oncekit.adoption.texts import parts, text
 from oncekit.adoption.yaml_file import Keys, YamlFile
 from oncekit.contract.own_stack import ONCE
 from oncekit.local.templates.form import RESOURCES, SECTIONS, check_form, forms_of_functions
+from oncekit.local.templates.sam import EXTENSIONS, SAM
 from oncekit.own_template import template_of
 from oncekit.problem import Problem
 
@@ -20,8 +21,6 @@ USUAL = "x86_64"
 """Of a function, and of a layer that SAM builds, that names no processor."""
 APPLICATION = "AWS::Serverless::Application"
 STACK = "AWS::CloudFormation::Stack"
-SAM = "AWS::Serverless-2016-10-31"
-EXTENSIONS = "AWS::LanguageExtensions"
 FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")
 WHY_PROD = "prod keeps records and answers when the stack is deleted"
 LOCATION = f"{folder.NAME}/{folder.OPERATIONS}"

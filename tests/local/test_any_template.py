@@ -169,6 +169,25 @@ def test_a_part_of_a_template_may_be_in_a_file_of_its_own(stand: Stand) -> None:
     assert "PUT" in [each.name for each in http_apis(stand.stack.resources)[0].methods]
 
 
+INCLUDED = "{ Name: AWS::Include, Parameters: { Location: all.yaml } }"
+
+
+@pytest.mark.parametrize(
+    ("transform", "name"), [("Mine", "Mine"), ("{ Name: Mine }", "Mine"), (INCLUDED, "AWS::Include")]
+)
+def test_a_macro_for_all_of_a_template_is_told_and_the_rest_runs(
+    cloud: LocalCloud, tmp_path: Path, transform: str, name: str
+) -> None:
+    (tmp_path / "app.py").write_text(ECHO)
+    function = "{ Type: AWS::Serverless::Function, Properties: { Runtime: python3.13, Handler: app.handler } }"
+    transforms = f"Transform: [{transform}, AWS::LanguageExtensions, AWS::Serverless-2016-10-31]"
+    with deployed(cloud, tmp_path, f"{transforms}\nResources:\n  Echo: {function}\n"):
+        assert list(left_out(cloud.deployed.resources, cloud.deployed.unread)) == [
+            f"Transform {name} (a macro: it runs on AWS only, and what it makes of the template is missing here)"
+        ]
+        assert cloud.deployed.resources["Echo"].is_run
+
+
 def test_an_event_that_sam_refuses_is_left_out_and_its_function_runs(stand: Stand) -> None:
     (stand.folder / "app.py").write_text(ECHO)
     event = "{ Put: { Type: Api, Properties: { Path: /shelves, Method: post, RestApiId: !Ref Gone } } }"

@@ -29,6 +29,8 @@ _PACKAGED = {"AWS::Lambda::Function": "Code", "AWS::Lambda::LayerVersion": "Cont
 """Where types that are not of SAM's own have a path: packaging makes a bucket and a key of it.
 https://docs.aws.amazon.com/cli/latest/reference/cloudformation/package.html
 """
+SAM, EXTENSIONS = "AWS::Serverless-2016-10-31", "AWS::LanguageExtensions"
+"""The transforms of a whole template of which this cloud knows what they make."""
 _INCLUDE, _TRANSFORM = "AWS::Include", "Fn::Transform"
 _LOOP = "Fn::ForEach::"
 _STANDS_FOR_IT = "AWS::CloudFormation::WaitConditionHandle"
@@ -120,7 +122,15 @@ def with_includes(
                     _leave_out(source, name, str(error), not_read)
         except _NotHere as error:
             raise TemplateError(f"{path}:{line_of(path, section)}: {section}: {error}") from error
-    return files, not_read
+    return files, not_read | _not_run(source.get("Transform"))
+
+
+def _not_run(transform: Any) -> NotRead:
+    """Macros for all of a template."""
+    each_one = transform if isinstance(transform, list) else [transform]
+    names = [each.get("Name") if isinstance(each, dict) else each for each in each_one]
+    told = "a macro", "it runs on AWS only, and what it makes of the template is missing here"
+    return {f"Transform {name}": told for name in names if name not in (SAM, EXTENSIONS, None)}
 
 
 def _check_loops(members: Mapping[str, Any]) -> None:
