@@ -165,16 +165,17 @@ class ApplicationTemplate(YamlFile):
                 )
             raise Problem(f"{option} {logical_id}: {what or f'{self.path} has no {kind} of this name'}; {has}")
 
-    def _inside(self, logical_id: str) -> Path | None:
+    def _inside(self, logical_id: str, around: tuple[Path, ...] = ()) -> Path | None:
         """The template inside of this one, on this machine, that has a resource."""
+        way = (*around, self.path.resolve())
         for name, each in self.resources.items():
             place = _location(each) if name != ONCE else None
-            if place is None or not (path := self.path.parent / place).is_file():
+            if place is None or not (path := self.path.parent / place).is_file() or path.resolve() in way:
                 continue
             inner = type(self)(path)
             if logical_id in inner.resources:
                 return path
-            if (found := inner._inside(logical_id)) is not None:
+            if (found := inner._inside(logical_id, way)) is not None:
                 return found
         return None
 

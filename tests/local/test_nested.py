@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.contract.lanes import Lane
 from oncekit.local import LocalCloud
 from oncekit.local.deployment.deploy import planned
 from oncekit.local.templates.intrinsics import TemplateError
+from oncekit.local.templates.template import load
+from oncekit.problem import Problem
 
 pytestmark = pytest.mark.ours
 
@@ -110,6 +113,23 @@ def test_what_an_application_inside_lacks_is_told_at_its_resource(tmp_path: Path
     path.write_text(f"Transform: AWS::Serverless-2016-10-31\nResources: {{ Inner: {inner} }}")
     told = planned(path).unread["Inner"].replace(f"{tmp_path}/", "")
     assert told == f"AWS::CloudFormation::Stack: {said}"
+
+
+def test_templates_that_are_inside_of_each_other_are_told(tmp_path: Path) -> None:
+    resource = "{{ Type: AWS::Serverless::Application, Properties: {{ Location: {} }} }}"
+    template = "Transform: AWS::Serverless-2016-10-31\nResources: {{ {} }}"
+    itself, inner = (resource.format(each) for each in ("./template.yaml", "inner.yaml"))
+    (tmp_path / "template.yaml").write_text(template.format(f"Itself: {itself}, Inner: {inner}"))
+    (tmp_path / "inner.yaml").write_text(template.format(f"Outer: {resource.format('template.yaml')}"))
+    said = (
+        "AWS::CloudFormation::Stack: templates are inside of each other in a circle: template.yaml -> {}template.yaml"
+    )
+    told = planned(tmp_path / "template.yaml").unread
+    assert told == {"Itself": said.format(""), "Outer": said.format("inner.yaml -> ")}
+    with pytest.raises(TemplateError, match="has no parameter Gone"):
+        load(tmp_path / "template.yaml", {"Gone": "a"})
+    with pytest.raises(Problem, match="has no function of this name"):
+        ApplicationTemplate(tmp_path / "template.yaml").function("Gone")
 
 
 def test_a_value_that_a_parameter_inside_does_not_take_is_said_with_the_application(

@@ -181,6 +181,8 @@ class _Deployment:
     """The logical ids of the applications that this one is inside of, joined."""
     taken: frozenset[str] = frozenset()
     """Logical ids of the applications around it."""
+    around: tuple[Path, ...] = ()
+    """The templates of the applications around it."""
     cache: Path | None = None
     within_built: Built | None = None
     """What was built of this one, where it is inside of another."""
@@ -483,6 +485,10 @@ class _Deployment:
         self.sources.add(path)
         if not path.is_file():
             raise TemplateError(f"{logical_id}: its Location is not a file on this machine: {path}")
+        way = (*self.around, self.template.path.resolve())
+        if path.resolve() in way:
+            circle = " -> ".join(each.name for each in (*way[way.index(path.resolve()) :], path))
+            raise TemplateError(f"{logical_id}: templates are inside of each other in a circle: {circle}")
         given = {name: _parameter_text(value) for name, value in (properties.get("Parameters") or {}).items()}
         try:
             cache = self.cache or beside(self.template.folder / path.name)
@@ -501,6 +507,7 @@ class _Deployment:
             stack=f"{self.stack}-{logical_id}",
             within=f"{self.within}{logical_id}",
             taken=self.taken | around,
+            around=way,
             cache=self.cache or beside(self.template.folder / path.name),
             sources=self.sources,
             within_built=self.built.inside(logical_id),

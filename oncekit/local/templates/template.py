@@ -158,17 +158,20 @@ def _check_names(elsewhere: Elsewhere, declared: Mapping[str, Any], path: Path) 
             raise NoTemplate(f"{elsewhere.place_of(name)}: {name} is no parameter of {path}; {has}")
 
 
-def _place_inside(source: Mapping[str, Any], path: Path, name: str, folder: Path) -> str | None:
+def _place_inside(
+    source: Mapping[str, Any], path: Path, name: str, folder: Path, around: tuple[Path, ...] = ()
+) -> str | None:
     """The resource, and its file, whose application has a parameter of this name; None where none has."""
     for logical_id, each in source["Resources"].items():
         if not isinstance(each, Mapping) or each.get("Type") != "AWS::Serverless::Application":
             continue
         inner = path.parent / str((each.get("Properties") or {}).get("Location"))
-        if inner.is_file():
+        way = (*around, path.resolve())
+        if inner.is_file() and inner.resolve() not in way:
             application = parse(inner.read_text(), inner)
             if name in _parameters(application):
                 return f"the resource {logical_id} in {os.path.relpath(path, folder)}"
-            if found := _place_inside(application, inner, name, folder):
+            if found := _place_inside(application, inner, name, folder, way):
                 return found
     return None
 
