@@ -34,6 +34,7 @@ ODD = {
     "  N: { Type: [a] }\n": "template.yaml:4: Resources.N.Type is a list, and must be a text",
     "  N:\n    Type: AWS::SNS::Topic\n    Properties: [a]\n": "template.yaml:6: Resources.N.Properties is a list, and",
     "  N: { Type: AWS::SNS::Topic, Metadata: a }\n": "template.yaml:4: Resources.N.Metadata is a text, and must be",
+    "  Fn::ForEach::T: [N, [a], {}]\n": "template.yaml:4: Resources: Fn::ForEach::T: a loop of AWS::LanguageExt",
     OF_EVENTS.format("[a]"): "template.yaml:4: Resources.N.Properties.Events is a list, and must be an object",
     OF_EVENTS.format("{ A: a }"): "template.yaml:4: Resources.N.Properties.Events.A is a text, and must be an object",
     "Globals: { Function: a }\n": "template.yaml:4: Globals.Function is a text, and must be an object",
@@ -51,6 +52,7 @@ ODD_SECTIONS = {
     "Mappings: a\n": "template.yaml:4: Mappings is a text, and must be an object",
     "Mappings: { M: [a] }\n": "template.yaml:4: Mappings.M is a list, and must be an object",
     "Conditions: [a]\n": "template.yaml:4: Conditions is a list, and must be an object",
+    "Outputs:\n  Fn::ForEach::T: [N, [a], {}]\n": "template.yaml:5: Outputs: Fn::ForEach::T: a loop of AWS::Lang",
     "Outputs: a\n": "template.yaml:4: Outputs is a text, and must be an object",
     "Outputs:\n  O: a\n": "template.yaml:5: Outputs.O is a text, and must be an object",
 }

@@ -14,6 +14,7 @@ from oncekit.local.templates.elsewhere import line_of
 from oncekit.local.templates.intrinsics import TemplateError, what_is
 
 _ANY = "*"
+_LOOP = "Fn::ForEach::"
 _OBJECT, _LIST, _TEXT, _NUMBER = "an object", "a list", "a text", "a number"
 Forms = Mapping[tuple[str, ...], str]
 SECTIONS: Forms = {
@@ -60,6 +61,11 @@ def check_form(path: Path, template: Mapping[str, Any], *forms: Forms) -> None:
         for key in (name, *(each if isinstance(each, dict) else ())):
             if str(key).startswith("Fn::"):
                 raise TemplateError(f"{path}:{line_of(path, 'Parameters', name)}: {key}: AWS takes none in Parameters")
+    for section, members in template.items():
+        for name in members if isinstance(members, dict) else ():
+            if str(name).startswith(_LOOP):
+                place = f"{path}:{line_of(path, section, name)}: {section}"
+                raise TemplateError(f"{place}: {name}: a loop of AWS::LanguageExtensions is run on AWS only")
     for pattern, wanted in (each for some in forms for each in some.items()):
         for keys, value in _at(template, pattern):
             if not _IS[wanted](value) and (value is not None or pattern[-1] in _NEEDED):

@@ -32,7 +32,6 @@ https://docs.aws.amazon.com/cli/latest/reference/cloudformation/package.html
 SAM, EXTENSIONS = "AWS::Serverless-2016-10-31", "AWS::LanguageExtensions"
 """The transforms of a whole template of which this cloud knows what they make."""
 _INCLUDE, _TRANSFORM = "AWS::Include", "Fn::Transform"
-_LOOP = "Fn::ForEach::"
 _STANDS_FOR_IT = "AWS::CloudFormation::WaitConditionHandle"
 """The type of what is in the place of a resource that is left out: it has no properties."""
 _INVALID = re.compile(
@@ -111,7 +110,6 @@ def with_includes(
         if section == "Transform" or not isinstance(members, dict):
             continue
         try:
-            _check_loops(members)
             source[section] = members = section_of(members)
             for name, each in members.items():
                 try:
@@ -131,11 +129,6 @@ def _not_run(transform: Any) -> NotRead:
     names = [each.get("Name") if isinstance(each, dict) else each for each in each_one]
     told = "a macro", "it runs on AWS only, and what it makes of the template is missing here"
     return {f"Transform {name}": told for name in names if name not in (SAM, EXTENSIONS, None)}
-
-
-def _check_loops(members: Mapping[str, Any]) -> None:
-    if loop := next((name for name in members if str(name).startswith(_LOOP)), None):
-        raise _NotHere(f"{loop}: a loop of AWS::LanguageExtensions is run on AWS only")
 
 
 def _leave_out(source: Mapping[str, Any], name: str, reason: str, not_read: NotRead) -> None:
