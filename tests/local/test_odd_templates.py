@@ -81,9 +81,16 @@ def test_who_adopts_once_is_told_the_line_and_nothing_is_written(tmp_path: Path,
         assert re.sub(r":\d+:.*", "", said) in done.err and said.partition(": ")[2] in done.err
 
 
-def test_a_template_that_is_too_deep_is_told_by_each_command(tmp_path: Path) -> None:
-    (tmp_path / "template.yaml").write_text(f"{HEAD}Metadata: {'[' * 600}{']' * 600}\n")
-    said = "template.yaml has more than 200 values, each inside of another"
+NO_VALUE = {
+    f"Metadata: {'[' * 600}{']' * 600}\n": "has more than 200 values, each inside of another",
+    "  Works: { Type: AWS::SNS::Topic }\n": "has Works twice in one place, in lines 3 and 4",
+    "Outputs: { O: { Value: a }, O: { Value: b } }\n": "has O twice in one place, in lines 4 and 4",
+}
+
+
+@pytest.mark.parametrize(("odd", "said"), NO_VALUE.items(), ids=["too deep", "twice", "twice in a line"])
+def test_what_no_value_can_be_made_of_is_told_by_each_command(tmp_path: Path, odd: str, said: str) -> None:
+    (tmp_path / "template.yaml").write_text(HEAD + odd)
     with contextlib.chdir(tmp_path):
         assert said in once(no_stack, "init").err
     with pytest.raises(Problem, match=said), clear_errors():

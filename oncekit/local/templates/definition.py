@@ -26,7 +26,8 @@ def read_yaml(text: str, loader: Any = FastLoader) -> Any:
     """The value of a text. `loader` is a SafeLoader or made of one.
 
     Raises yaml.YAMLError, and DefinitionError for aliases that repeat more than AWS takes: a few lines can stand for
-    more values than there are seconds; and for what is too deep.
+    more values than there are seconds; for what is too deep; and for a name that is there twice, of which the
+    parser would take the last.
     """
     reading = loader(text)
     try:
@@ -46,9 +47,21 @@ def _size(node: yaml.Node, sizes: dict[yaml.Node, int], deep: int = 0) -> int:
         return len(node.value) + 1
     if node not in sizes:
         sizes[node] = MOST_CHARACTERS + 1  # what contains itself has no end
+        if isinstance(node, yaml.MappingNode):
+            _check_names(node)
         inside = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
         sizes[node] = 1 + sum(_size(each, sizes, deep + 1) for each in inside)
     return sizes[node]
+
+
+def _check_names(node: yaml.MappingNode) -> None:
+    there: dict[tuple[str, str], yaml.Node] = {}
+    for name, _ in node.value:
+        if isinstance(name, yaml.ScalarNode) and name.value != "<<":  # of these, each adds what it stands for
+            first = there.setdefault((name.tag, name.value), name)
+            if first is not name:
+                lines = f"{first.start_mark.line + 1} and {name.start_mark.line + 1}"
+                raise DefinitionError(f"has {name.value} twice in one place, in lines {lines}")
 
 
 class Bare(str):
