@@ -158,6 +158,22 @@ NOT_LOADED: dict[str, tuple[str, dict[str, str], str]] = {
         {"py/app.py": "import shop.prices\n", "py/shop/__init__.py": "", "py/requirements.txt": LIST},
         "No module named 'shop.prices': shop is in the function's own code, and has no shop/prices.py. ",
     ),
+    "its own folder": (
+        PYTHON.replace("py/", "src/"),
+        {"src/app.py": "from src.prices import PRICES\n", "src/prices.py": "", "src/requirements.txt": LIST},
+        "No module named 'src': import what is in src without `src.`: that folder is what Lambda has as its root. ",
+    ),
+    "a folder beside its own": (
+        PYTHON,
+        {"py/app.py": "from shop.prices import PRICES\n", "shop/prices.py": "", "py/requirements.txt": LIST},
+        "No module named 'shop': shop is not in py, which is the folder that Lambda has as its root: move what is "
+        "imported in there, or into a layer. ",
+    ),
+    "a package that a folder is named after": (
+        PYTHON,
+        {"py/app.py": "import left_pad\n", "left_pad/rows.py": "", "py/requirements.txt": LIST},
+        "No module named 'left_pad': install what py/requirements.txt names, with `",
+    ),
     "no such file": (
         PYTHON,
         {"py/main.py": "", "py/requirements.txt": LIST},

@@ -56,6 +56,9 @@ def _how_to_get(spec: FunctionSpec, name: str) -> str:
         return f"the Handler is {spec.handler}, and {_short(spec.code)} has no {module.replace('.', '/')}.py"
     if any((each / own).is_dir() for each in folders):
         return f"{own} is in the function's own code, and has no {name.replace('.', '/')}.py"
+    is_listed = any(_lists(each / REQUIREMENTS, own) for each in folders)
+    if not is_listed and (around := _of_the_project(spec.code.resolve(), own)) is not None:
+        return _how_to_import(spec.code.resolve(), around)
     if files := [each / REQUIREMENTS for each in folders if _may_bring(each / REQUIREMENTS, own, spec.code)]:
         return f"install what {' and '.join(map(_short, files))} names, with `{_install(files)}`"
     wanted = spec.code / REQUIREMENTS
@@ -67,10 +70,30 @@ def _how_to_get(spec: FunctionSpec, name: str) -> str:
 
 def _may_bring(requirements: Path, module: str, code: Path) -> bool:
     """Not what a layer lists under other names: that may be Once's own. A package may have another than its module."""
+    return (requirements.parent == code and requirements.is_file()) or _lists(requirements, module)
+
+
+def _lists(requirements: Path, module: str) -> bool:
     if not requirements.is_file():
         return False
-    listed = requirements.read_text("utf-8", "replace").lower().replace("-", "_")
-    return requirements.parent == code or module.lower() in listed
+    return module.lower() in requirements.read_text("utf-8", "replace").lower().replace("-", "_")
+
+
+def _of_the_project(code: Path, name: str) -> Path | None:
+    """A folder of this name that the code is in, or beside: an import finds it from there, and on Lambda never."""
+    around = (each for each in code.parents if each == code.parent or each.is_relative_to(Path.cwd()))
+    return next((each / name for each in around if (each / name).is_dir()), None)
+
+
+def _how_to_import(code: Path, folder: Path) -> str:
+    """What is in a folder that is not on the path."""
+    if code.is_relative_to(folder):
+        written = ".".join(code.relative_to(folder.parent).parts)
+        return f"import what is in {_short(code)} without `{written}.`: that folder is what Lambda has as its root"
+    return (
+        f"{folder.name} is not in {_short(code)}, which is the folder that Lambda has as its root: move what is "
+        "imported in there, or into a layer"
+    )
 
 
 def _install(files: Iterable[Path]) -> str:
