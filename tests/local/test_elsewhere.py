@@ -155,6 +155,13 @@ def test_with_a_placeholder_for_each_missing_value_it_is_deployed(path: Path) ->
     assert planned(path).unread == {}
 
 
+def test_a_placeholder_that_nobody_has_written_is_the_value_of_nothing(path: Path) -> None:
+    missing = missing_values(path)
+    assert missing_values(path) == missing
+    with pytest.raises(TemplateError, match=r"parameter Vpc .* needs a value"):
+        planned(path)
+
+
 @pytest.mark.parametrize(
     "declared",
     [

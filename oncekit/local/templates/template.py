@@ -85,7 +85,7 @@ def load(
     text = path.read_bytes()
     given = {name: as_text(value) for name, value in (parameters or {}).items()}
     elsewhere = elsewhere or Elsewhere.of(path)
-    if not how and elsewhere.has_parameters:
+    if not how and (elsewhere.has_parameters or elsewhere.missing is not None):
         declared = _parameters(_checked(text, path))
         given = {**elsewhere.parameters(declared, given, path), **given}
         _check_names(elsewhere, declared, path)
