@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Container, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from oncekit.adoption import fixture, folder, node_code
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
-from oncekit.adoption.code import LIBRARY, Code, is_image, is_python
+from oncekit.adoption.code import LIBRARY, Code, is_python
 from oncekit.adoption.direct_lane import OTHER_LANGUAGE, given_up_too_early, lines_to_change
 from oncekit.adoption.envelopes import events_in, told_of_envelopes
 from oncekit.adoption.library_layer import known, too_old, unlike
@@ -21,8 +22,10 @@ from oncekit.adoption.trigger import FromRule
 from oncekit.contract.own_stack import ONCE
 from oncekit.contract.picked_request import LASTING
 from oncekit.local.lambda_runtime.entry import has_library
-from oncekit.local.lambda_runtime.languages import AN_IMAGE, NODE, PYTHON, why_not
-from oncekit.local.templates.built import Built, Source
+from oncekit.local.lambda_runtime.languages import NODE
+from oncekit.local.templates.definition import DefinitionError
+from oncekit.local.templates.elsewhere import Elsewhere
+from oncekit.local.templates.intrinsics import TemplateError
 
 QUEUE = "AWS::SQS::Queue"
 OWN_APIS = ("Api", "HttpApi")
@@ -180,9 +183,9 @@ def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterat
 def _of_runtime(template: ApplicationTemplate, function: str) -> Iterator[str]:
     """What keeps the local cloud from starting it, or anybody."""
     properties = template.function(function)
-    runtime, handler = known(template, properties.get("Runtime")), properties.get("Handler")
-    if (told := _why_not_run(template, function, runtime or PYTHON)) is not None:
-        yield f"{function} is not run by `once run`, `once up` and its test, though deployed as any other: {told}"
+    handler = properties.get("Handler")
+    if (told := _why_not_run(template.path, function)) is not None:
+        yield f"{function} is not run by `once run`, `once up` and its test{told}"
     if not is_python(template, function):
         if any(each.get("Type") in OWN_APIS for each in events_in(properties)):
             yield f"{function} is behind an API of its own, and cannot take the lock there: {OTHER_LANGUAGE}"
@@ -190,18 +193,17 @@ def _of_runtime(template: ApplicationTemplate, function: str) -> Iterator[str]:
         yield f"{function} has the Handler {handler}, which names no function, so it fails: write MODULE.FUNCTION"
 
 
-def _why_not_run(template: ApplicationTemplate, function: str, runtime: str) -> str | None:
-    """Why the local cloud does not run a function, as far as the template says."""
-    properties, root = template.function(function), template.path.parent
-    if is_image(properties):
-        return AN_IMAGE
-    place, handler = properties.get("CodeUri", properties.get("Code")), properties.get("Handler")
-    if (told := why_not(runtime)) is not None or not isinstance(place, str) or not isinstance(handler, str):
-        return told
-    method = str((template.resources[function].get("Metadata") or {}).get("BuildMethod", ""))
-    layers = tuple(template.layer_folders(function))
-    found = Source(function, root / place, runtime, handler, method, layers).code(Built.beside(root))
-    return found if isinstance(found, str) else None
+def _why_not_run(template: Path, function: str) -> str | None:
+    """Why the local cloud does not run a function; None, too, where it runs nothing of the template, and says so."""
+    from oncekit.local.deployment.deploy import planned  # moto takes its time
+
+    with suppress(TemplateError, DefinitionError):
+        plan = planned(template, elsewhere=Elsewhere.of(template, collecting=True))
+        if function in plan.unread:
+            return f": {plan.unread[function].partition(': ')[2]}"
+        if why := plan.resources[function].why:
+            return f", though deployed as any other: {why}"
+    return None
 
 
 def _has_library(template: ApplicationTemplate, function: str, code: Code) -> bool:

@@ -902,13 +902,29 @@ NOT_RUN = "F is not run by `once run`, `once up` and its test, though deployed a
         ("Runtime: provided.al2023, Handler: bootstrap", f"{NOT_RUN} it is made by a build (it has no `bootstrap`)"),
         ("Runtime: ruby3.4, Handler: app.Pay.pay", f"{NOT_RUN} it has the Runtime ruby3.4, and Python, Node.js"),
         ("Runtime: python3.13, Handler: app", "F has the Handler app, which names no function, so it fails"),
-        ("Runtime: python3.13, Handler: app.handler", ""),
     ],
 )
 def test_a_function_that_cannot_be_started_here_is_told_and_added(
     empty: Application, properties: str, told: str, place: str
 ) -> None:
     added(empty, f"{{ {properties}, CodeUri: {place} }}", told)
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        (".", ""),
+        ("code", ""),
+        ("!Sub '${AWS::NoValue}'", "F is not run by `once run`, `once up` and its test: 'CodeUri' requires Bucket and"),
+        ("none", "F is not run by `once run`, `once up` and its test: its CodeUri is not a folder: "),
+        ("s3://artifacts/pay.zip", f"{NOT_RUN} its code is in the bucket artifacts on AWS"),
+        ("{ Bucket: artifacts, Key: pay.zip }", f"{NOT_RUN} its code is in the bucket artifacts on AWS"),
+    ],
+)
+def test_a_function_whose_code_is_not_here_is_told_as_once_run_tells_it(
+    empty: Application, place: str, told: str
+) -> None:
+    added(empty, f"{{ Runtime: python3.13, Handler: app.handler, CodeUri: {place} }}", told)
 
 
 def test_a_function_of_an_image_is_told_and_stops_nothing_else(empty: Application) -> None:

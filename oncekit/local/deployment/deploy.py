@@ -133,9 +133,9 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
     return {machine_name(logical_id): definition for logical_id, definition in deployment.definitions()}
 
 
-def planned(path: Path, parameters: Mapping[str, object] | None = None) -> Stack:
+def planned(path: Path, parameters: Mapping[str, object] | None = None, elsewhere: Elsewhere | None = None) -> Stack:
     """What the template at `path` would make; creates nothing. Raises TemplateError."""
-    deployment = _dry(path, parameters)
+    deployment = _dry(path, parameters, elsewhere)
     deployment.deploy()
     return deployment.stack_of_all()
 
@@ -144,12 +144,12 @@ def missing_values(path: Path) -> list[Missing]:
     """What the template at `path` and those inside it take from elsewhere, and the file beside it does not have."""
     elsewhere = Elsewhere.of(path, collecting=True)
     with suppress(TemplateError, DefinitionError):  # whoever deploys it is told
-        _Deployment(load(path, elsewhere=elsewhere), _no_call, "", {}, dry=True).check()
+        _dry(path, elsewhere=elsewhere).check()
     return list((elsewhere.missing or {}).values())
 
 
-def _dry(path: Path, parameters: Mapping[str, object] | None = None) -> _Deployment:
-    return _Deployment(load(path, parameters), _no_call, "", {}, dry=True)
+def _dry(path: Path, parameters: Mapping[str, object] | None = None, elsewhere: Elsewhere | None = None) -> _Deployment:
+    return _Deployment(load(path, parameters, elsewhere=elsewhere), _no_call, "", {}, dry=True)
 
 
 def machine_name(logical_id: str) -> str:
@@ -642,7 +642,7 @@ class _Deployment:
             code = self._unzipped(code)
         elif code.is_file() and code.suffix in (".py", ".js", ".mjs", ".cjs"):  # packaging makes an archive of it
             code = code.parent
-        if not self.dry and not code.is_dir():
+        elif not code.is_dir():
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
         wrapper = (properties.get("Environment") or {}).get("Variables", {}).get(_WRAPPER)
         if wrapper is not None and (code / properties["Handler"]).is_file():
