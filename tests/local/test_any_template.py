@@ -32,12 +32,30 @@ def answer(stand: Stand, name: str = "Echo") -> Any:
 
 
 @pytest.mark.parametrize(
-    "told", ["Handler: src/app.handler", "Handler: app.handler, CodeUri: src", "Handler: app.handler, CodeUri: ./src/"]
+    "told",
+    [
+        "Handler: src/app.handler",
+        *(
+            f"Handler: app.handler, CodeUri: {place}"
+            for place in (
+                "src",
+                "./src/",
+                "!Sub ./src",
+                "!Sub '${Code}/'",
+                "!If [IsHere, !Ref Code, gone]",
+                "FOLDER/src",
+            )
+        ),
+    ],
 )
 def test_a_function_has_its_code_where_the_template_says_or_is(stand: Stand, told: str) -> None:
     (stand.folder / "src").mkdir()
     (stand.folder / "src/app.py").write_text(ECHO)
-    stand.deploy(f"  Echo: {{ Type: AWS::Serverless::Function, Properties: {{ Runtime: python3.13, {told} }} }}\n")
+    told = told.replace("FOLDER", str(stand.folder))
+    stand.deploy(
+        f"  Echo: {{ Type: AWS::Serverless::Function, Properties: {{ Runtime: python3.13, {told} }} }}\n"
+        "Parameters: { Code: { Type: String, Default: src } }\nConditions: { IsHere: !Equals [!Ref Code, src] }\n"
+    )
     assert answer(stand) == {"got": {}}
 
 
@@ -53,12 +71,13 @@ def test_a_function_and_a_layer_of_lambdas_own_types_have_their_code_in_folders(
     assert answer(stand) == {"got": {}}
 
 
-def test_all_functions_may_have_their_code_in_one_folder_of_globals(stand: Stand) -> None:
+@pytest.mark.parametrize("place", ["src/", "!Sub ./src"])
+def test_all_functions_may_have_their_code_in_one_folder_of_globals(stand: Stand, place: str) -> None:
     (stand.folder / "src").mkdir()
     (stand.folder / "src/app.py").write_text(ECHO)
     stand.deploy(
         "  Echo: { Type: AWS::Serverless::Function, Properties: { Handler: app.handler } }\n"
-        "Globals: { Function: { Runtime: python3.13, CodeUri: src/ } }\n"
+        f"Globals: {{ Function: {{ Runtime: python3.13, CodeUri: {place} }} }}\n"
     )
     assert answer(stand) == {"got": {}}
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.once_inside import ONCE, is_once
 from oncekit.local.templates.elsewhere import line_of
-from oncekit.local.templates.intrinsics import WHOSE_FAULT, TemplateError, what_is
+from oncekit.local.templates.intrinsics import WHOSE_FAULT, Resolver, TemplateError, what_is
 
 _IN_A_BUCKET = "s3://"
 HERE = "local"
@@ -193,14 +196,15 @@ def translate(source: dict[str, Any], values: Mapping[str, str], path: Path, not
             return False
         return True
 
-    everywhere = _function_globals(source)
+    place = _reader_of_places(source, values, path.parent.resolve())
+    everywhere = _function_globals(source, place)
     for name, resource in list(source["Resources"].items()):
         if (reason := _misshapen(resource)) is not None:
             if _is_once(source, name):
                 raise TemplateError(f"{path}:{line_of(path, 'Resources', name)}: {name}: {reason}")
             _leave_out(source, name, reason, not_read)
             continue
-        _name_files(resource, everywhere)
+        _name_files(resource, everywhere, place)
         location = (resource.get("Properties") or {}).get("Location")
         if resource["Type"] == _APPLICATION and not isinstance(location, str):
             _leave_out(source, name, _REPOSITORY, not_read)
@@ -256,18 +260,41 @@ def _is_once(source: Mapping[str, Any], name: str) -> bool:
     return is_once(source["Resources"]) or name == ONCE
 
 
-def _function_globals(source: Mapping[str, Any]) -> Mapping[str, Any]:
+def _reader_of_places(source: Mapping[str, Any], values: Mapping[str, str], folder: Path) -> Callable[[Any], Any]:
+    """Gives a place as a path from the folder of the template, as far as it is known before anything is made."""
+
+    def not_made(name: str, _: str = "") -> str:
+        raise TemplateError(name)
+
+    pseudo = {"AWS::AccountId": ACCOUNT, "AWS::Partition": "aws", "AWS::Region": REGION}
+    mappings, conditions = source.get("Mappings") or {}, source.get("Conditions") or {}
+    resolver = Resolver({**values, **pseudo}, mappings, conditions, not_made, not_made)
+
+    def place(written: Any) -> Any:
+        found = written
+        with suppress(TemplateError):  # it stays as it is, and the translator says what it is not
+            found = resolver.resolve(written)
+        if not isinstance(found, str):
+            return written
+        return os.path.relpath(found, folder) if Path(found).is_absolute() else found
+
+    return place
+
+
+def _function_globals(source: Mapping[str, Any], place: Callable[[Any], Any]) -> Mapping[str, Any]:
     """What Globals has for functions, with the place of their code as the translator takes it."""
     everywhere = source.get("Globals")
     functions = everywhere.get("Function") if isinstance(everywhere, dict) else None
     if not isinstance(functions, dict):
         return {}
+    if _CODE in functions:
+        functions[_CODE] = place(functions[_CODE])
     if isinstance(functions.get(_CODE), str) and not functions[_CODE].startswith(_IN_A_BUCKET):
         functions[_CODE] = FILE_SCHEME + functions[_CODE]
     return functions
 
 
-def _name_files(resource: dict[str, Any], everywhere: Mapping[str, Any]) -> None:
+def _name_files(resource: dict[str, Any], everywhere: Mapping[str, Any], place: Callable[[Any], Any]) -> None:
     """Give the translator the places of code, definitions and applications as it takes them.
 
     The place of a layer is what is /opt/python on Lambda. A function that says nothing of its code has it in the folder
@@ -278,14 +305,17 @@ def _name_files(resource: dict[str, Any], everywhere: Mapping[str, Any]) -> None
         properties = resource["Properties"] = {_CODE: "./", **properties}
     if resource["Type"] == _FUNCTION and {**everywhere, **properties}.get("PackageType") == "Image":
         properties.setdefault("ImageUri", "built-by-sam")
+    packaged = _PACKAGED.get(resource["Type"], "")
+    for path in {*_PATHS, packaged, _DEFINITION} & properties.keys():
+        properties[path] = place(properties[path])
     for path in _PATHS:
         if isinstance(properties.get(path), str) and not (path == _CODE and properties[path].startswith(_IN_A_BUCKET)):
             properties[path] = FILE_SCHEME + properties[path]
             if resource["Type"] == "AWS::Serverless::LayerVersion" and not _is_built(resource):
                 properties[path] += "/python"
-    if (place := _PACKAGED.get(resource["Type"])) and isinstance(properties.get(place), str):
-        inside = "/python" if place == "Content" else ""
-        properties[place] = {"S3Bucket": HERE, "S3Key": properties[place] + inside}
+    if isinstance(properties.get(packaged), str):
+        inside = "/python" if packaged == "Content" else ""
+        properties[packaged] = {"S3Bucket": HERE, "S3Key": properties[packaged] + inside}
     if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
         properties[_DEFINITION] = {"Bucket": HERE, "Key": properties[_DEFINITION]}
 
