@@ -11,7 +11,7 @@ from pathlib import Path
 from oncekit.adoption import fixture, folder, node_code
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
-from oncekit.adoption.code import LIBRARY, Code, is_python
+from oncekit.adoption.code import LIBRARY, Code, code_folder, is_python
 from oncekit.adoption.direct_lane import OTHER_LANGUAGE, given_up_too_early, lines_to_change
 from oncekit.adoption.envelopes import events_in, told_of_envelopes
 from oncekit.adoption.library_layer import known, too_old, unlike
@@ -162,12 +162,11 @@ def _of_shapes(template: ApplicationTemplate, function: str, code: Code, wanted:
 
 
 def _in_node(template: ApplicationTemplate, function: str) -> Mapping[str, tuple[Path, int]]:
-    properties = template.function(function)
-    place, handler = properties.get("CodeUri", properties.get("Code", ".")), properties.get("Handler")
-    is_node = (known(template, properties.get("Runtime")) or "").startswith(NODE) and "InlineCode" not in properties
-    if not is_node or not isinstance(place, str) or not isinstance(handler, str):
+    properties, place = template.function(function), code_folder(template, function)
+    is_node, handler = (known(template, properties.get("Runtime")) or "").startswith(NODE), properties.get("Handler")
+    if not is_node or place is None or not isinstance(handler, str):
         return {}
-    return node_code.shapes(template.path.parent / place, handler)
+    return node_code.shapes(place, handler)
 
 
 def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterator[str]:

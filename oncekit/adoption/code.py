@@ -17,6 +17,7 @@ from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.library_layer import known
 from oncekit.adoption.shapes import Node, shapes
 from oncekit.local.lambda_runtime.languages import PYTHON, why_not
+from oncekit.local.templates.sam import IN_A_BUCKET, reader_of_places
 
 LIBRARY = "once"
 
@@ -36,18 +37,14 @@ class Code:
     @classmethod
     def of(cls, template: ApplicationTemplate, logical_id: str) -> Code:
         """That of a function of the application."""
-        properties, root = template.function(logical_id), template.path.parent
-        handler, place = properties.get("Handler"), properties.get("CodeUri", properties.get("Code"))
-        if place is None and "InlineCode" not in properties:
-            place = "."  # the folder of the template
-        if not isinstance(place, str) or not isinstance(handler, str) or not is_python(template, logical_id):
-            return cls(root, frozenset(), (), "")
-        folder = root / place
+        handler, folder = template.function(logical_id).get("Handler"), code_folder(template, logical_id)
+        if folder is None or not isinstance(handler, str) or not is_python(template, logical_id):
+            return cls(template.path.parent, frozenset(), (), "")
         layers = (path for each in template.layer_folders(logical_id) for path in (each, each / "python"))
         path = [str(each) for each in (folder, *layers) if each == folder or not (each / LIBRARY).is_dir()]
         finder = _Finder(path, excludes=[LIBRARY])
         module_of, _, function = handler.replace("/", ".").rpartition(".")
-        for module in _modules(folder, module_of):
+        for module in _modules(folder, module_of, template.path.parent):
             try:
                 finder.import_hook(module)
             except (ImportError, SyntaxError, ValueError):  # it says nothing here; Lambda will say why
@@ -64,6 +61,17 @@ class Code:
     def shapes(self) -> Mapping[str, tuple[Path, int]]:
         """The shapes of AWS's own triggers that it expects or returns, each with its file and line."""
         return shapes(self.modules, self.handler)
+
+
+def code_folder(template: ApplicationTemplate, logical_id: str) -> Path | None:
+    """Where the code of a function is; None where it is in no folder, or which one a deployment decides."""
+    properties, root = template.function(logical_id), template.path.parent
+    if is_image(properties) or "InlineCode" in properties:
+        return None
+    values = {name: value for name in template.at("Parameters") or {} if (value := known(template, {"Ref": name}))}
+    place = reader_of_places(template.value, values, root.resolve())
+    written = place(properties.get("CodeUri", properties.get("Code", ".")))
+    return root / written if isinstance(written, str) and not written.startswith(IN_A_BUCKET) else None
 
 
 def is_image(properties: Mapping[str, Any]) -> bool:
@@ -101,11 +109,15 @@ class _Finder(ModuleFinder):
         return module
 
 
-def _modules(folder: Path, handler: str) -> Iterator[str]:
-    """That of the handler; where it is not in the folder, as a layer may have it, all that are."""
+def _modules(folder: Path, handler: str, root: Path) -> Iterator[str]:
+    """That of the handler; where it is not in the folder, as a layer may have it, all that are.
+
+    But not of a folder outside of the application, which may be any.
+    """
     of_handler = handler.replace(".", "/")
     if handler and any((folder / each).is_file() for each in (f"{of_handler}.py", f"{of_handler}/__init__.py")):
         yield handler
         return
-    for file in folder.rglob("*.py") if folder.is_dir() else ():
+    is_inside = folder.resolve().is_relative_to(root.resolve())
+    for file in folder.rglob("*.py") if is_inside and folder.is_dir() else ():
         yield ".".join(file.relative_to(folder).with_suffix("").parts)

@@ -517,6 +517,28 @@ def test_imports_are_followed_into_folders_without_an_init_file(ready: Applicati
     assert done.code == 0 and "PayloadOnlyOperations" not in ready.text("once/operations.yaml"), done.err
 
 
+@pytest.mark.parametrize("place", ["!Sub ./warehouse", "FOLDER/warehouse", "../shop/warehouse"])
+def test_code_is_read_where_the_template_says_that_it_is(ready: Application, place: str) -> None:
+    written = f"CodeUri: {place.replace('FOLDER', str(ready.folder))}"
+    (ready.folder / "template.yaml").write_text(ready.text("template.yaml").replace("CodeUri: warehouse/", written))
+    (ready.folder / "warehouse/reserve.py").write_text("import once\ndef handler(event, context): event['Records']\n")
+    done = ready.once("new", "reserve", "--function", "Warehouse")
+    assert done.code == 0 and "PayloadOnlyOperations" not in ready.text("once/operations.yaml"), done.err
+    assert "warehouse/reserve.py:2: Warehouse reads" in done.err
+
+
+@pytest.mark.parametrize(("handler", "is_read"), [("work.handler", True), ("of_a_layer.handler", False)])
+def test_of_code_outside_of_the_application_only_what_its_handler_names_is_read(
+    ready: Application, handler: str, is_read: bool
+) -> None:
+    (ready.folder.parent / "elsewhere").mkdir()
+    (ready.folder.parent / "elsewhere/work.py").write_text("def handler(event, context): event['Records']\n")
+    text = ready.text("template.yaml").replace("CodeUri: warehouse/", f"CodeUri: {ready.folder.parent}/elsewhere")
+    (ready.folder / "template.yaml").write_text(text.replace("Handler: reserve.handler", f"Handler: {handler}"))
+    done = ready.once("new", "reserve", "--function", "Warehouse")
+    assert done.code == 0 and ("elsewhere/work.py:1: Warehouse reads" in done.err) is is_read, done.err
+
+
 def test_another_way_to_the_function_and_a_long_timeout_are_told(ready: Application) -> None:
     template = ready.folder / "template.yaml"
     queue = "            Events: {Messages: {Type: SQS, Properties: {Queue: !GetAtt WarehouseQueue.Arn}}}\n"

@@ -17,9 +17,9 @@ from oncekit.local.once_inside import ONCE, is_once
 from oncekit.local.templates.elsewhere import line_of
 from oncekit.local.templates.intrinsics import WHOSE_FAULT, Resolver, TemplateError, what_is
 
-_IN_A_BUCKET = "s3://"
+IN_A_BUCKET = "s3://"
 HERE = "local"
-FILE_SCHEME = f"{_IN_A_BUCKET}{HERE}/"
+FILE_SCHEME = f"{IN_A_BUCKET}{HERE}/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
 _FUNCTION = "AWS::Serverless::Function"
 _CODE = "CodeUri"
@@ -196,7 +196,7 @@ def translate(source: dict[str, Any], values: Mapping[str, str], path: Path, not
             return False
         return True
 
-    place = _reader_of_places(source, values, path.parent.resolve())
+    place = reader_of_places(source, values, path.parent.resolve())
     everywhere = _function_globals(source, place)
     for name, resource in list(source["Resources"].items()):
         if (reason := _misshapen(resource)) is not None:
@@ -260,7 +260,7 @@ def _is_once(source: Mapping[str, Any], name: str) -> bool:
     return is_once(source["Resources"]) or name == ONCE
 
 
-def _reader_of_places(source: Mapping[str, Any], values: Mapping[str, str], folder: Path) -> Callable[[Any], Any]:
+def reader_of_places(source: Mapping[str, Any], values: Mapping[str, str], folder: Path) -> Callable[[Any], Any]:
     """Gives a place as a path from the folder of the template, as far as it is known before anything is made."""
 
     def not_made(name: str, _: str = "") -> str:
@@ -289,7 +289,7 @@ def _function_globals(source: Mapping[str, Any], place: Callable[[Any], Any]) ->
         return {}
     if _CODE in functions:
         functions[_CODE] = place(functions[_CODE])
-    if isinstance(functions.get(_CODE), str) and not functions[_CODE].startswith(_IN_A_BUCKET):
+    if isinstance(functions.get(_CODE), str) and not functions[_CODE].startswith(IN_A_BUCKET):
         functions[_CODE] = FILE_SCHEME + functions[_CODE]
     return functions
 
@@ -309,7 +309,7 @@ def _name_files(resource: dict[str, Any], everywhere: Mapping[str, Any], place: 
     for path in {*_PATHS, packaged, _DEFINITION} & properties.keys():
         properties[path] = place(properties[path])
     for path in _PATHS:
-        if isinstance(properties.get(path), str) and not (path == _CODE and properties[path].startswith(_IN_A_BUCKET)):
+        if isinstance(properties.get(path), str) and not (path == _CODE and properties[path].startswith(IN_A_BUCKET)):
             properties[path] = FILE_SCHEME + properties[path]
             if resource["Type"] == "AWS::Serverless::LayerVersion" and not _is_built(resource):
                 properties[path] += "/python"
