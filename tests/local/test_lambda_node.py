@@ -304,8 +304,13 @@ def test_a_function_that_cannot_be_loaded_says_why_each_time(
 
 # ---- Node.js 24 ----
 
+NO_CALLBACKS = (
+    "AWS Lambda Developer Guide, Using the Lambda context object to retrieve Node.js function information",
+    "Lambda supports callback-based function handlers for Node.js 22 and earlier runtimes only.",
+)
 
-@pytest.mark.aws(unconfirmed="V119")
+
+@pytest.mark.aws(*NO_CALLBACKS)
 @pytest.mark.parametrize("parameters", ["event, context, done", "event, context, done, more"])
 @pytest.mark.parametrize("kind", ["", "async "])
 def test_node_24_has_no_callbacks(runtime: LambdaRuntime, tmp_path: Path, kind: str, parameters: str) -> None:
@@ -315,7 +320,7 @@ def test_node_24_has_no_callbacks(runtime: LambdaRuntime, tmp_path: Path, kind: 
     assert not any(each.is_started for each in runtime.invocations)
 
 
-@pytest.mark.aws(unconfirmed="V119")
+@pytest.mark.aws(*NO_CALLBACKS)
 def test_a_handler_of_node_24_returns_its_answer_and_its_context_takes_none(
     runtime: LambdaRuntime, tmp_path: Path
 ) -> None:
@@ -325,7 +330,7 @@ def test_a_handler_of_node_24_returns_its_answer_and_its_context_takes_none(
     assert "context.succeed is not a function" in failure(runtime, "node", "end")["errorMessage"]
 
 
-@pytest.mark.aws(unconfirmed="V119")
+@pytest.mark.aws(*NO_CALLBACKS)
 def test_a_stream_of_node_24_has_its_three_parameters(runtime: LambdaRuntime, tmp_path: Path) -> None:
     code = "exports.handler = awslambda.streamifyResponse(async (event, stream, context) => { stream.end('1') })"
     runtime.register("node", node(tmp_path, code, runtime="nodejs24.x"))
@@ -355,6 +360,7 @@ TURNED_OFF = (
 
 @DOES_UNASKED
 @pytest.mark.aws(*TURNED_OFF)
+@pytest.mark.aws(unconfirmed="V119")
 @pytest.mark.parametrize("runtime_name", ["nodejs18.x", "nodejs20.x", "nodejs22.x"])
 @pytest.mark.parametrize("files", [REQUIRED, {"app.js": MODULE}], ids=["required", "as CommonJS"])
 def test_an_es_module_is_not_required_unless_the_function_turns_it_on(
@@ -369,7 +375,10 @@ def test_an_es_module_is_not_required_unless_the_function_turns_it_on(
 
 @DOES_UNASKED
 @pytest.mark.aws(*TURNED_OFF)
-@pytest.mark.parametrize(("runtime_name", "is_detected"), [("nodejs20.x", True), ("nodejs22.x", False)])
+@pytest.mark.aws(unconfirmed="V119")
+@pytest.mark.parametrize(
+    ("runtime_name", "is_detected"), [("nodejs18.x", False), ("nodejs20.x", True), ("nodejs22.x", False)]
+)
 def test_an_es_module_is_detected_where_lambda_has_not_turned_it_off(
     runtime: LambdaRuntime, tmp_path: Path, runtime_name: str, is_detected: bool
 ) -> None:
@@ -381,7 +390,7 @@ def test_an_es_module_is_detected_where_lambda_has_not_turned_it_off(
 
 
 @DOES_UNASKED
-@pytest.mark.aws(unconfirmed="V119")
+@pytest.mark.aws(unconfirmed="V120")
 @pytest.mark.parametrize("files", [REQUIRED, {"app.js": MODULE}, DETECTED], ids=["required", "as CommonJS", "detected"])
 def test_from_node_24_on_nothing_of_modules_is_turned_off(
     runtime: LambdaRuntime, tmp_path: Path, files: dict[str, str]
@@ -449,7 +458,11 @@ def test_a_layer_may_have_packages_for_one_version_of_node(runtime: LambdaRuntim
 
 
 @pytest.mark.parametrize("way", READS)
-@pytest.mark.aws(unconfirmed="V119")
+@pytest.mark.aws(
+    "AWS Lambda Developer Guide, Working with Lambda environment variables",
+    "The following additional environment variables aren't reserved and can be extended in your function "
+    "configuration. NODE_PATH",
+)
 def test_a_node_path_of_the_function_takes_the_place_of_lambdas(
     runtime: LambdaRuntime, tmp_path: Path, way: str
 ) -> None:

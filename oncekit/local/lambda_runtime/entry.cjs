@@ -3,7 +3,8 @@
 // results go back on it. When it is closed, the function ends, with every process that it has started.
 //
 // How handlers are found, what a callback, a promise and an empty event loop mean, and the shapes of errors and of what
-// is logged are those of https://github.com/aws/aws-lambda-nodejs-runtime-interface-client.
+// is logged are those of https://github.com/aws/aws-lambda-nodejs-runtime-interface-client; so is that Node.js 24 refuses
+// a handler with three parameters that does not stream, and gives no callback.
 'use strict'
 
 const fs = require('node:fs')

@@ -68,7 +68,7 @@ def _node_of(spec: FunctionSpec) -> list[str]:
     """Without what the machine's version does unasked and the function's does not, or Lambda has turned off in it.
 
     https://docs.aws.amazon.com/lambda/latest/dg/lambda-nodejs.html: both for Node.js 22, the first for 20, unless the
-    function's NODE_OPTIONS turn it on. That 24 turns off none, and that 18 does neither, is unconfirmed (V119).
+    function's NODE_OPTIONS turn it on. That 18 does neither (V119), and that 24 turns off none (V120), is unconfirmed.
     """
     node, version = shutil.which("node") or "node", node_version(spec.runtime)
     off = [_SINCE_NODE_24] if version < 24 else []

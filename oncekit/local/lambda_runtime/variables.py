@@ -76,7 +76,10 @@ def _of_language(spec: FunctionSpec) -> dict[str, str]:
 
 
 def _node_folders(spec: FunctionSpec) -> Iterator[Path]:
-    """As Lambda's own script has it, where the function's NODE_PATH takes the place of Lambda's:
+    """The value of Lambda's NODE_PATH, and the function's own where it has one: it is not reserved.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+    The page does not have the function's own folder at its end, which a copy of Lambda's script has (unconfirmed):
     https://dev.to/wonderfulsoap/deep-dive-into-aws-lambda-3-official-nodejs-runtime-analysis-43je
     """
     its_own = f"/opt/nodejs/node{node_version(spec.runtime)}/node_modules"
