@@ -282,7 +282,7 @@ BROKEN: dict[str, tuple[dict[str, str], str, str]] = {
     "version 2 of the SDK": (
         {"app.js": "require('aws-sdk')"},
         "Runtime.ImportModuleError",
-        "the runtimes from nodejs18.x on bring version 3",
+        "Cannot find module 'aws-sdk': use version 3 of AWS's SDK, @aws-sdk/client-..., which nodejs18.x and later",
     ),
     "a syntax error": ({"app.js": "exports.handler = ("}, "Runtime.UserCodeSyntaxError", "SyntaxError: "),
     "no such export": ({"app.js": ""}, "Runtime.HandlerNotFound", "app.handler is undefined or not exported"),
@@ -300,6 +300,17 @@ def test_a_function_that_cannot_be_loaded_says_why_each_time(
     for _ in range(2):
         error = failure(runtime, "node")
         assert error["errorType"] == kind and message in error["errorMessage"], error
+
+
+@pytest.mark.ours
+def test_version_2_of_the_sdk_which_node_16_has_on_lambda_is_told_with_what_to_do(
+    runtime: LambdaRuntime, tmp_path: Path
+) -> None:
+    runtime.register("node", node(tmp_path, "require('aws-sdk')", runtime="nodejs16.x"))
+    assert failure(runtime, "node")["errorMessage"].splitlines()[0] == (
+        "Error: Cannot find module 'aws-sdk': Lambda's nodejs16.x brings it, and here its calls would be stopped: use "
+        "version 3 of AWS's SDK, @aws-sdk/client-..., which nodejs18.x and later bring"
+    )
 
 
 # ---- Node.js 24 ----

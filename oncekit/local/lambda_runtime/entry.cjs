@@ -28,7 +28,8 @@ const OF_AWS = new RegExp(
     'sqs|ssm|states|sts|sync-states)(\\.[a-z0-9-]+)?\\.amazonaws\\.com$',
 )
 const STREAMING = Symbol.for('aws.lambda.runtime.handler.streaming')
-const HAS_CALLBACKS = !(Number(/_nodejs(\d+)/.exec(process.env.AWS_EXECUTION_ENV)?.[1]) >= 24)
+const VERSION = Number(/_nodejs(\d+)/.exec(process.env.AWS_EXECUTION_ENV)?.[1])
+const HAS_CALLBACKS = !(VERSION >= 24)
 const NO_CALLBACKS =
   'ERROR: AWS Lambda has removed support for callback-based function handlers starting with Node.js 24. You need to ' +
   'modify this function to use a supported handler signature to use Node.js 24 or later. For more information see ' +
@@ -237,7 +238,8 @@ function howToGet(name) {
     return `Lambda's Node.js brings it; here, run \`once sdk node${more}\` once`
   }
   if (name === 'aws-sdk') {
-    return "the runtimes from nodejs18.x on bring version 3 of AWS's SDK only, @aws-sdk/client-..."
+    const why = VERSION < 18 ? `Lambda's nodejs${VERSION}.x brings it, and here its calls would be stopped: ` : ''
+    return `${why}use version 3 of AWS's SDK, @aws-sdk/client-..., which nodejs18.x and later bring`
   }
   return `run \`sam build\`, or \`npm install\` in ${process.env.LAMBDA_TASK_ROOT}`
 }
