@@ -44,9 +44,8 @@ SHAPES: Mapping[str, tuple[str, str, str]] = {
     ),
     BODY: ("""reads event["body"], and gets the payload, which is parsed already""", ITSELF, ITSELF),
     DETAIL: (
-        """reads event["detail"], and gets the payload, which --payload '$' makes of the whole event""",
-        f"give that, or {ITSELF}",
-        f"give that, or {ITSELF}",
+        """reads event["detail"], and gets the payload""",
+        *2 * (f"where a rule starts it (--from-rule), give --payload '$', the whole event; else {ITSELF}",),
     ),
     STATUS_CODE: (
         "returns a statusCode, and what is returned counts as success, also a 400",

@@ -12,7 +12,8 @@ from pathlib import Path
 from oncekit.adoption.shapes import LOCK, READ, RECORDS, RESOLVER, STATUS_CODE
 from oncekit.local.lambda_runtime.languages import NODE_FILES
 
-_COMMENTS = re.compile(r"/\*.*?\*/|(?<![:\"'`])//[^\n]*", re.DOTALL)
+_STRING = r""" "(?:\\.|[^"\\\n])*+" | '(?:\\.|[^'\\\n])*+' | `(?:\\.|[^`\\])*+` """
+_COMMENTS = re.compile(rf"(?P<string>{_STRING}) | /\*.*?\*/ | (?<!:)//[^\n]*", re.DOTALL | re.VERBOSE)
 _POWERTOOLS = {
     "batch": (RECORDS, r"\b(?:processPartialResponse|processPartialResponseSync)\s*\("),
     "event-handler": (RESOLVER, r"\.resolve\s*\("),
@@ -27,7 +28,9 @@ def shapes(folder: Path, handler: str) -> Mapping[str, tuple[Path, int]]:
     files = (folder / f"{module}{end}" for end in (*NODE_FILES, ".ts", ".mts"))
     if (path := next((each for each in files if each.is_file()), None)) is None:
         return {}
-    code = _COMMENTS.sub(lambda each: re.sub(r"[^\n]", " ", each[0]), path.read_text("utf-8", "replace"))
+    code = _COMMENTS.sub(
+        lambda each: each["string"] or re.sub(r"[^\n]", " ", each[0]), path.read_text("utf-8", "replace")
+    )
     found: dict[str, tuple[Path, int]] = {}
     for member, where in _shapes(code, function):
         if member in (*READ, STATUS_CODE, RESOLVER, LOCK):
@@ -38,7 +41,7 @@ def shapes(folder: Path, handler: str) -> Mapping[str, tuple[Path, int]]:
 
 def _shapes(code: str, function: str) -> Iterator[tuple[str, int]]:
     parameter = rf"\b{re.escape(function)}\b[^\n(={{]*+=?\s*+(?:async\b)?\s*+(?:function\b\s*+\w*+)?\s*+\(?\s*+"
-    events = "|".join({"event", *re.findall(rf"{parameter}(\w++)\s*+[,:)=]", code)})
+    events = "|".join({*re.findall(rf"{parameter}(\w++)\s*+[,:)=]", code)} or ["event"])
     for each in re.finditer(rf"\b(?:{events})\b\s*+(?:\?\.|\.|(?:\?\.)?\[\s*+['\"])\s*+(\w++)", code):
         yield each[1], each.start()
     own = rf"\b(?:const|let|var)\s*+\{{([^}}]*+)\}}(?:\s*+:\s*+\w++)?\s*+=\s*+(?:{events})[ \t]*+(?:;|$)"

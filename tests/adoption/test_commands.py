@@ -789,7 +789,8 @@ SHAPES = {
     ),
     "a detail": (
         {"reserve": "def handler(event, context):\n    return event['detail']['id']\n"},
-        "warehouse/reserve.py:2: Warehouse reads event[\"detail\"], and gets the payload, which --payload '$' makes",
+        'warehouse/reserve.py:2: Warehouse reads event["detail"], and gets the payload: where a rule starts it '
+        "(--from-rule), give --payload '$', the whole event; else read event itself",
     ),
     "an answer to API Gateway": (
         {"reserve": "import web\ndef handler(event, context):\n    return web.answer(400)\n"}
@@ -806,6 +807,53 @@ SHAPES = {
     "a query, by get": (
         {"reserve": "def handler(event, context):\n    return (event.get('queryStringParameters') or {}).get('a')\n"},
         'warehouse/reserve.py:2: Warehouse reads event["queryStringParameters"], which Once does not give it',
+    ),
+    "records of an event that is a lambda's": (
+        {"reserve": "handler = lambda sent, context: sent['Records']\n"},
+        'warehouse/reserve.py:1: Warehouse reads event["Records"]',
+    ),
+    "records in a function that is the handler by another name": (
+        {"reserve": "def inner(sent, context): return sent['Records']\nhandler = inner\n"},
+        'warehouse/reserve.py:1: Warehouse reads event["Records"]',
+    ),
+    "records in a function that is wrapped": (
+        {"reserve": "import web\ndef inner(sent, context): return sent['Records']\nhandler = web.wrap(inner)\n"},
+        'warehouse/reserve.py:2: Warehouse reads event["Records"]',
+    ),
+    "records that are looked for": (
+        {"reserve": "def handler(sent, context):\n    return 'Records' in sent\n"},
+        'warehouse/reserve.py:2: Warehouse reads event["Records"]',
+    ),
+    "records that are taken out": (
+        {"reserve": "def handler(sent, context):\n    return sent.pop('Records')\n"},
+        'warehouse/reserve.py:2: Warehouse reads event["Records"]',
+    ),
+    "records in a function that gets the event under another name": (
+        {"reserve": "import inner\ndef handler(sent, context):\n    return inner.Work().all(1, what=sent)\n"}
+        | {"inner": "class Work:\n    def all(self, n, what): return last(what)\ndef last(it): return it['Records']\n"},
+        'warehouse/inner.py:3: Warehouse reads event["Records"]',
+    ),
+    "records of which each is called an event, too": (
+        {"reserve": "def handler(event, context):\n    for event in event['Records']: event['id']\n"},
+        'warehouse/reserve.py:2: Warehouse reads event["Records"]',
+    ),
+    "an event handler of Powertools, with its type": (
+        {
+            "reserve": "from aws_lambda_powertools.event_handler import APIGatewayRestResolver\n"
+            "app: APIGatewayRestResolver = APIGatewayRestResolver()\n"
+            "def handler(sent, context): return app.resolve(sent, context)\n"
+        },
+        "warehouse/reserve.py:2: Warehouse has an event handler of Powertools",
+    ),
+    "not what else is called an event": (
+        {
+            "reserve": "for event in ({'detail': 1},): event['detail']\n"
+            "def handler(order, context):\n    for event in order['items']: event['detail']\n"
+            "    [event['body'] for event in order['items']]\n"
+            "    list(map(lambda event: event['Records'], order['items']))\n    event = {'detail': 1}\n"
+            "    return event['detail']\n"
+        },
+        "",
     ),
     "not what another handler reads": (
         {"reserve": "def handler(event, context):\n    return stock(event)\n"}
@@ -891,6 +939,14 @@ IN_NODE = {
         "import { makeIdempotent } from '@aws-lambda-powertools/idempotency'\n"
         "export const handler = makeIdempotent(async (order) => 1, { persistenceStore })\n",
         "warehouse/reserve.mjs:2: Warehouse has Powertools' idempotency, too",
+    ),
+    "a body, after a string that looks like the begin of a comment": (
+        "const any = '*/*'\nexports.handler = async (sent) => sent.body /* as it is */\n",
+        'warehouse/reserve.js:2: Warehouse reads event["body"]',
+    ),
+    "not what else is called an event": (
+        "export const handler = async (order) => order.items.map((event) => event.detail)\n",
+        "",
     ),
     "not what is said or answered by others": (
         "/* event.Records\n * statusCode: 400 */\ninterface Answer { statusCode: number }\n"
