@@ -13,7 +13,7 @@ from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, Code, code_folder, is_python
 from oncekit.adoption.direct_lane import OTHER_LANGUAGE, given_up_too_early, lines_to_change
-from oncekit.adoption.envelopes import events_in, told_of_envelopes
+from oncekit.adoption.envelopes import ANOTHER_REQUEST, events_in, told_of_envelopes
 from oncekit.adoption.library_layer import known, too_old, unlike
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.regions import SWITCHED_OFF, without_pipes
@@ -81,8 +81,7 @@ WHATEVER_IT_GETS = {
     LOCK: """has Powertools' idempotency, too, which makes two locks: keep Once's, and take that one away, as it \
 refuses an attempt after a crash while its record is in progress; that one alone will do where the sender tries again \
 and a repeat does no harm (docs/alternatives.md)""",
-    KEY: """takes for a key an id that AWS makes anew for each message or call: where its sender tries again, that is \
-another request. Take what identifies the work, such as the number of an order""",
+    KEY: f"takes for a key an id that AWS makes anew for each message or call: {ANOTHER_REQUEST}",
 }
 """What is wrong in every lane."""
 

@@ -14,8 +14,9 @@ OF_EVENTBRIDGE = {"id", "source", "detail-type", "detail"}
 """Members of what comes to a queue from there. https://docs.aws.amazon.com/sns/latest/dg/http-notification-json.html"""
 WRAPPED = """{queue} gets what is published in an envelope of SNS, whose Message is a text that neither --key nor \
 --payload leads into: {how}, and name what is in the message itself"""
-MADE_ANEW = """--key {key} is an id that {service} makes anew for each {what}: where its sender tries again, that is \
-another request. Name what identifies the work, such as the number of an order"""
+ANOTHER_REQUEST = """where its sender tries again, that is another request. Name what identifies the work, such as the \
+number of an order"""
+MADE_ANEW = f"--key {{key}} is an id that {{service}} makes anew for each {{what}}: {ANOTHER_REQUEST}"
 
 
 def told_of_envelopes(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
