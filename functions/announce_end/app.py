@@ -1,7 +1,7 @@
 """announce_end: puts an event on a bus for each operation that has come to an end, by the stream of the table."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,14 +18,26 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, list[dict[st
     records: Sequence[Mapping[str, Any]] = event["Records"]
     failed = []
     for first in range(0, len(records), MOST_ENTRIES):
-        some = records[first : first + MOST_ENTRIES]
-        entries = [announcement_of(each["dynamodb"]["NewImage"], settings()) for each in some]
-        answers = _bus().put_events(Entries=entries)["Entries"]
-        for record, entry, answer in zip(some, entries, answers, strict=True):
+        some = list(_announcements(records[first : first + MOST_ENTRIES]))
+        if not some:
+            continue
+        answers = _bus().put_events(Entries=[entry for _, entry in some])["Entries"]
+        for (number, entry), answer in zip(some, answers, strict=True):
             if "ErrorCode" in answer:
                 print(json.dumps({"message": "not announced", **json.loads(entry["Detail"]), "because": answer}))
-                failed.append({"itemIdentifier": record["dynamodb"]["SequenceNumber"]})
+                failed.append({"itemIdentifier": number})
     return {"batchItemFailures": failed}
+
+
+def _announcements(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each with its number in the stream. A record that is none comes out the same however often it is read, and would
+    hold the others back for half a day: it is left out, and in the log."""
+    for each in records:
+        image, number = each["dynamodb"]["NewImage"], each["dynamodb"]["SequenceNumber"]
+        try:
+            yield number, announcement_of(image, settings())
+        except (KeyError, ValueError, TypeError) as error:
+            print(json.dumps({"message": "no record", "id": image.get("id", {}).get("S"), "because": repr(error)}))
 
 
 @cache

@@ -233,6 +233,26 @@ def test_what_the_bus_refuses_comes_again_and_nothing_after_it_is_lost(cloud: Lo
     assert {each["detail"]["idempotencyKey"] for each in heard} == {"order-1", "order-2", "order-3"}
 
 
+@pytest.mark.parametrize("wrong", [{"finishedAt": {"S": "yesterday"}}, {"fence": None}, {"acquiredAt": {"N": "1"}}])
+def test_a_record_of_another_tool_that_is_none_holds_no_other_end_back(
+    cloud: LocalCloud, bus: Bus, wrong: dict[str, Any]
+) -> None:
+    """As Lambda hands a batch of the stream over: whatever is reported as failed comes again, and all behind it."""
+    batch = [ended("order-1"), ended("foreign", **wrong), ended("order-2")]
+    name = cloud.outputs["AnnounceEndFunctionName"]
+    answer = cloud.client("lambda").invoke(FunctionName=name, Payload=json.dumps({"Records": batch}).encode())
+    assert json.loads(answer["Payload"].read()) == {"batchItemFailures": []}
+    assert {each["detail"]["idempotencyKey"] for each in bus.heard()} == {"order-1", "order-2"}
+
+
+def ended(key: str, **more: dict[str, str] | None) -> dict[str, Any]:
+    """The change of a record to its end, as a stream has it."""
+    at = {"acquiredAt": {"S": "2026-01-01T00:00:00.000Z"}, "finishedAt": {"S": "2026-01-01T00:00:01.000Z"}}
+    image = {"id": {"S": id_of(charge(key))}, "status": {"S": "COMPLETED"}, "fence": {"N": "1"}, **at, **more}
+    new = {name: value for name, value in image.items() if value is not None}
+    return {"dynamodb": {"NewImage": new, "SequenceNumber": key}}
+
+
 def dead_letters(cloud: LocalCloud) -> list[dict[str, Any]]:
     url = cloud.outputs["AnnouncementDeadLetterQueueUrl"]
     found = cloud.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
