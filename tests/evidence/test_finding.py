@@ -18,6 +18,12 @@ def test_no_number_of_an_account_and_no_key_is_kept() -> None:
     assert scrubbed(told) == "arn:aws:iam::ACCOUNT:role/r of bucket-ACCOUNT by ACCOUNT at 1767225600000"
 
 
+def test_whoever_makes_a_finding_the_file_has_no_number_of_an_account(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "once.json")
+    kept.add([Finding("latency", "an answer", "arn:aws:iam::123456789012:role/r may not", NOBODY)], [], **ABOUT)
+    assert "arn:aws:iam::ACCOUNT:role/r" in kept.path.read_text()
+
+
 def test_an_answer_has_region_date_and_commit_and_the_next_one_takes_its_place(tmp_path: Path) -> None:
     kept = Kept(tmp_path / "a" / "once.json")
     kept.add([Finding("V1", "e", "other", RED), Finding("V4", "e", "as e", GREEN)], [], **ABOUT)
