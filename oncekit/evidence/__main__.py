@@ -17,12 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from oncekit.contract.operation_functions import parsed
 from oncekit.evidence.after import After
 from oncekit.evidence.before import Before
 from oncekit.evidence.finding import NOBODY, NOT_HERE, RED, SIGNS, Finding, Kept, NotLooked, Question, answer, page
 from oncekit.evidence.latency import Function, latency_of
 from oncekit.evidence.rows import rows_of
-from oncekit.evidence.tests_on_aws import ROOT, run_tests
+from oncekit.evidence.tests_on_aws import PASSED, ROOT, run_tests
 from oncekit.problem import Problem
 from oncekit.stack.aws_errors import clear_aws_errors
 from oncekit.stack.session import Place, local_endpoint, session_at
@@ -30,6 +31,9 @@ from oncekit.stack.stack import connect
 
 PAGE = ROOT / "docs" / "verify-on-aws.md"
 PARTS = ("scenarios", "states", "questions", "latency")
+EXAMPLES = {"charge-payment", "place-order"}
+"""Operations that get hundreds of requests."""
+NO_EXAMPLES = "their requests are for the examples' functions, and a function of yours would run: Examples=yes"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,6 +109,12 @@ def _after(given: argparse.Namespace, place: Place) -> Iterator[Part]:
         raise Problem(f"the stack {place.stack} is in prod: requests would be quarantined there; PROD=yes allows it")
     parts = given.only or PARTS
     named = ["--stack", given.stack, *_where(given)]
+    are_examples = stack.parameters.get("Examples") == "yes" and not EXAMPLES & set(
+        parsed(stack.parameters.get("Operations", ""))
+    )
+    if not are_examples:
+        yield from (Finding(each, PASSED, NO_EXAMPLES, NOBODY) for each in ("scenarios", "latency") if each in parts)
+        parts = [each for each in parts if each not in ("scenarios", "latency")]
     if "scenarios" in parts:
         more = [*(["--quick"] if given.quick else []), *(["--allow-prod"] if given.allow_prod else [])]
         yield from run_tests(["-q", "tests/scenarios", *named, *more], "scenarios")

@@ -197,3 +197,18 @@ def test_a_stack_in_prod_is_left_alone(
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     assert evidence.main(["after", "--to", str(tmp_path)]) == 2
     assert "PROD=yes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"Examples": "no", "Operations": "charge-payment=shop"}, {"Examples": "yes", "Operations": "place-order=shop"}],
+)
+def test_a_function_that_is_no_example_gets_no_request(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parameters: dict[str, str]
+) -> None:
+    monkeypatch.setattr(evidence, "connect", lambda _: Stack("once", {}, parameters, None))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    evidence.main(["after", "--to", str(tmp_path), "--only", "scenarios", "--only", "latency"])
+    found = json.loads((tmp_path / "once-us-east-1.json").read_text())["findings"]
+    assert {(each["row"], each["verdict"]) for each in found} == {("scenarios", NOBODY), ("latency", NOBODY)}
+    assert all("Examples=yes" in each["seen"] for each in found)
