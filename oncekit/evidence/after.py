@@ -38,8 +38,10 @@ class After:
         environment = {**os.environ, "NO_COLOR": "1"}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
         lines = done.stdout.splitlines() or done.stderr.splitlines() or ["nothing"]
-        wrong = [line for line in lines if line.startswith("✗")]
-        return Seen("; ".join([lines[-1], *wrong]), done.returncode == 0)
+        told = "; ".join([lines[-1], *(line for line in lines if line.startswith(("✗", "-")))])
+        if done.returncode != 1 and (done.returncode or any(line.startswith("-") for line in lines)):
+            raise NotLooked(told)
+        return Seen(told, done.returncode == 0)
 
     def _tested(self, resource: str, arguments: Mapping[str, Any], of: str = "OperationRole") -> Mapping[str, Any]:
         """What TestState answers of one call with the role of a machine, by default of the full lane."""

@@ -19,6 +19,12 @@ from oncekit.stack.attempts import lines_of, lines_with
 
 ALIAS = "evidence:live"
 """A function that nobody has: who names it in Operations gets a policy for it."""
+CONDITIONS = {
+    "Announcements": "default",
+    "Rollout": "Canary",
+    "EncryptionKeyArn": "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000001",
+}
+"""With these, policies are made that are not made by default."""
 REFUSED = ("ERROR", "SECURITY_WARNING")
 IDENTITY, RESOURCE = "IDENTITY_POLICY", "RESOURCE_POLICY"
 CHECKED = {
@@ -83,7 +89,10 @@ class Before:
 
     @cached_property
     def _planned(self) -> Mapping[str, Deployed]:
-        resources = planned(self.template, {**self.parameters, "Operations": self._operations}).resources
+        return self._planned_with(self.parameters)
+
+    def _planned_with(self, parameters: Mapping[str, str]) -> Mapping[str, Deployed]:
+        resources = planned(self.template, {**parameters, "Operations": self._operations}).resources
         return {name: each for name, each in resources.items() if each.ref}
 
     def _definition(self, logical_id: str, resource: Deployed, definition: Mapping[str, Any]) -> Question:
@@ -101,7 +110,7 @@ class Before:
     def _policies(self) -> Seen:
         pages = self.session.client("accessanalyzer").get_paginator("validate_policy")
         told = []
-        for name, document, (kind, about) in policies_of(self._planned):
+        for name, document, (kind, about) in policies_of(self._planned_with({**CONDITIONS, **self.parameters})):
             for page in pages.paginate(policyDocument=json.dumps(document), policyType=kind, **about):
                 told += [f"{name}: {each['findingType']} {each['issueCode']}" for each in page["findings"]]
         refused = [each for each in told if each.split(": ")[1].split(" ")[0] in REFUSED]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from oncekit.evidence.rows import Row
+from oncekit.stack.aws_errors import BAD_CREDENTIALS
 
 Verdict = Literal["green", "red", "nobody has looked", "not run here"]
 GREEN, RED, NOBODY, NOT_HERE = "green", "red", "nobody has looked", "not run here"
@@ -60,7 +61,7 @@ class Question:
 
 
 def answer(question: Question, is_local: bool) -> Finding:
-    """What nobody could ask is never green."""
+    """What nobody could ask is never green. Bad credentials stop everything."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     if is_local and not question.is_answered_here:
@@ -68,6 +69,8 @@ def answer(question: Question, is_local: bool) -> Finding:
     try:
         seen = question.look()
     except (ClientError, BotoCoreError, NotLooked) as error:
+        if isinstance(error, ClientError) and error.response["Error"]["Code"] in BAD_CREDENTIALS:
+            raise
         return Finding(question.row, question.expected, str(error), NOBODY)
     return Finding(question.row, question.expected, seen.text, GREEN if seen.holds else RED)
 

@@ -6,6 +6,7 @@ import datetime
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from once_up import Up, once_up
 
 from oncekit.evidence import __main__ as evidence
 from oncekit.evidence.after import After
-from oncekit.evidence.finding import GREEN, NOBODY, NOT_HERE, RED, Finding, NotLooked, answer
+from oncekit.evidence.finding import GREEN, NOBODY, NOT_HERE, RED, Finding, NotLooked, Question, answer
 from oncekit.evidence.latency import Function, latency_of, percentile
 from oncekit.stack.stack import Stack
 
@@ -110,6 +111,25 @@ def test_a_page_of_refused_requests_has_what_the_sweep_counts_by(
 def test_a_call_that_the_role_does_not_allow_has_the_name_that_the_machines_know(aws: Aws, stack: Stack) -> None:
     found = asked(aws, stack, "V38", status="FAILED", error="Lambda.AWSLambdaException", cause="AccessDenied")
     assert found.verdict == GREEN
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "verdict"),
+    [
+        (0, "✓ alarms       none of 20 rings", GREEN),
+        (0, "- alarms       could not look: DescribeAlarms: AccessDenied: no", NOBODY),
+        (1, "✗ alarms       DeadExecutions: it rings", RED),
+    ],
+)
+def test_a_doctor_who_could_not_look_is_not_green(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, code: int, line: str, verdict: str
+) -> None:
+    told = f"✓ stack        CREATE_COMPLETE\n{line}\n\nit ends so."
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: CompletedProcess([], code, told, ""))
+    [question] = [each for each in After(stack, ()).questions() if each.row == "V10"]
+    found = answer(question, is_local=False)
+    assert found.verdict == verdict
+    assert (line.partition(" ")[2].split()[0] in found.seen) is (verdict != GREEN)
 
 
 # ---- how long it takes ----
@@ -212,3 +232,21 @@ def test_a_function_that_is_no_example_gets_no_request(
     found = json.loads((tmp_path / "once-us-east-1.json").read_text())["findings"]
     assert {(each["row"], each["verdict"]) for each in found} == {("scenarios", NOBODY), ("latency", NOBODY)}
     assert all("Examples=yes" in each["seen"] for each in found)
+
+
+def test_credentials_that_are_over_end_it(
+    aws: Aws, stack: Stack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
+) -> None:
+    aws.refuses("stepfunctions", "list_executions", "ExpiredTokenException")
+    monkeypatch.setattr(evidence, "connect", lambda _: stack)
+    monkeypatch.setattr(evidence, "After", lambda *_: Only(stack, ()))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    assert evidence.main(["after", "--to", str(tmp_path), "--only", "questions"]) == 2
+    assert "log in again" in capsys.readouterr().err
+
+
+class Only(After):
+    """One question of them."""
+
+    def questions(self) -> Iterator[Question]:
+        return (each for each in super().questions() if each.row == "V88")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from evidence.answering import Aws
 
-from oncekit.evidence.before import EVENTS, LINES, Before, policies_of
+from oncekit.evidence.before import CONDITIONS, EVENTS, LINES, Before, policies_of
 from oncekit.evidence.finding import GREEN, NOBODY, NOT_HERE, RED, Finding, Question, answer
 from oncekit.local.deployment.deploy import planned
 
@@ -63,7 +63,7 @@ def test_a_definition_that_aws_refuses_is_red_and_says_why(aws: Aws) -> None:
 def test_every_policy_is_checked_with_the_one_for_functions_that_operations_names(
     aws: Aws, kind: str, verdict: str
 ) -> None:
-    made = planned(TEMPLATE, {"Operations": "evidence=evidence:live"}).resources
+    made = planned(TEMPLATE, {**CONDITIONS, "Operations": "evidence=evidence:live"}).resources
     policies = list(policies_of({name: each for name, each in made.items() if each.ref}))
     wrong = {"findingDetails": "x", "findingType": kind, "issueCode": "INVALID_ARN", "learnMoreLink": "x"}
     for _, document, _ in policies:
@@ -75,6 +75,16 @@ def test_every_policy_is_checked_with_the_one_for_functions_that_operations_name
     assert all(json.loads(each["policyDocument"])["Statement"] for each in calls)
     told = ("AWS::S3::Bucket", "AWS::IAM::AssumeRolePolicyDocument", "IDENTITY_POLICY", "RESOURCE_POLICY")
     assert {each.get("validatePolicyResourceType", each["policyType"]) for each in calls} == set(told)
+
+
+def test_a_policy_that_is_made_under_a_condition_is_checked_too(aws: Aws) -> None:
+    calls = 200
+    for _ in range(calls):
+        aws.says("accessanalyzer", "validate_policy", {"findings": []})
+    assert asked(questions(aws)["policies"]).verdict == GREEN
+    asked_about = json.dumps([each["policyDocument"] for each in aws.calls("ValidatePolicy")])
+    for of_a_condition in ("events:DescribeEventBus", "kms:GenerateDataKey", "codedeploy"):
+        assert of_a_condition in asked_about
 
 
 def matches(messages: Mapping[str, str], *names: str) -> dict[str, Any]:
