@@ -238,6 +238,19 @@ def test_redeployed_rule_is_made_again_and_a_removed_one_is_gone(stand: Stand) -
     assert stand.inputs() == [True]
 
 
+@pytest.mark.aws(unconfirmed="V122")
+def test_what_is_put_on_a_bus_that_is_not_there_is_accepted_and_forgotten(stand: Stand) -> None:
+    """Reported: https://github.com/aws/aws-cli/issues/9186."""
+    stand.deploy(worker() + rule(""))
+    events = stand.cloud.client("events")
+    entry = {"Source": "shop", "DetailType": "Order", "Detail": json.dumps(EVENT)}
+    answer = events.put_events(Entries=[{**entry, "EventBusName": "not-there"}, entry])
+    assert answer["FailedEntryCount"] == 0 and len({each["EventId"] for each in answer["Entries"]}) == 2
+    assert [each["id"] for each in stand.inputs()] == [answer["Entries"][1]["EventId"]]
+    with pytest.raises(events.exceptions.ResourceNotFoundException):
+        events.describe_event_bus(Name="not-there")
+
+
 @pytest.mark.ours
 @pytest.mark.parametrize(
     "odd",

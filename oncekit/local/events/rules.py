@@ -1,12 +1,13 @@
 """Rules: deliver events on moto's buses to their targets.
 
-PutRule, PutTargets and PutEvents are moto's; what a rule does with an event happens here, on the delivery queue's
-thread.
+PutRule, PutTargets and PutEvents are moto's, but for a bus that is not there; what a rule does with an event happens
+here, on the delivery queue's thread.
 """
 
 from __future__ import annotations
 
 import copy
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -77,7 +78,16 @@ def changes(clock: Clock, route: Callable[[Any, Event], None]) -> list[Change]:
             body["time"] = iso(body["time"])
         route(self, Event(body, ingested))
 
+    of_moto = models.EventsBackend.put_events
+
+    def put_events(self: Any, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """A bus that is not there is no error: AWS takes the event and forgets it."""
+        is_there = [self._normalize_event_bus_arn(each.get("EventBusName")) in self.event_buses for each in events]
+        answers = iter(of_moto(self, [each for each, is_put in zip(events, is_there, strict=True) if is_put]))
+        return [next(answers) if is_put else {"EventId": str(uuid.uuid4())} for is_put in is_there]
+
     return [
+        (models.EventsBackend, "put_events", put_events),
         (models.Rule, "send_to_targets", send_to_targets),
         (models, "unix_time", lambda *_: clock.now()),
     ]
