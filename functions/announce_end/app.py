@@ -17,11 +17,13 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, list[dict[st
     """What was not put comes again: which record that is, its number in the stream tells."""
     records: Sequence[Mapping[str, Any]] = event["Records"]
     failed = []
+    # What is put on a bus that is not there, EventBridge accepts and forgets.
+    _events().describe_event_bus(Name=settings().bus)
     for first in range(0, len(records), MOST_ENTRIES):
         some = list(_announcements(records[first : first + MOST_ENTRIES]))
         if not some:
             continue
-        answers = _bus().put_events(Entries=[entry for _, entry in some])["Entries"]
+        answers = _events().put_events(Entries=[entry for _, entry in some])["Entries"]
         for (number, entry), answer in zip(some, answers, strict=True):
             if "ErrorCode" in answer:
                 print(json.dumps({"message": "not announced", **json.loads(entry["Detail"]), "because": answer}))
@@ -41,8 +43,5 @@ def _announcements(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, 
 
 
 @cache
-def _bus() -> Any:
-    """The client, once the bus is there: what is put on one that is not there, EventBridge accepts and forgets."""
-    events = boto3.client("events")
-    events.describe_event_bus(Name=settings().bus)
-    return events
+def _events() -> Any:
+    return boto3.client("events")

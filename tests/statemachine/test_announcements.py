@@ -324,6 +324,25 @@ def test_what_ends_while_the_bus_is_missing_is_announced_when_it_is_there(
         cloud.client("events").delete_event_bus(Name="shop-ends")
 
 
+def test_a_bus_that_is_deleted_later_is_missed_by_a_function_that_is_warm(
+    shared_cloud: LocalCloud, cloud: LocalCloud
+) -> None:
+    events = cloud.client("events")
+    events.create_event_bus(Name="shop-ends")
+    with cloud.deployed_with({"Announcements": "shop-ends"}), cloud.delivering():
+        with listening(cloud, "shop-ends") as bus:
+            cloud.run(charge("order-1"))
+            assert len(bus.heard()) == 1
+        events.delete_event_bus(Name="shop-ends")
+        cloud.run(charge("order-2"))
+        cloud.settle()
+        events.create_event_bus(Name="shop-ends")
+        with listening(cloud, "shop-ends") as late:
+            cloud.clock.advance(60)  # type: ignore[attr-defined]
+            assert [each["detail"]["idempotencyKey"] for each in late.heard()] == ["order-2"]
+        events.delete_event_bus(Name="shop-ends")
+
+
 @pytest.mark.parametrize(("given", "is_on"), [({}, False), ({"Announcements": "default"}, True)])
 def test_the_table_has_a_stream_and_somebody_reads_it_only_where_ends_are_announced(
     given: dict[str, str], is_on: bool
