@@ -143,7 +143,10 @@ class Cloud:
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)
         self._lambda_api = LambdaApi(
-            self.functions, self._functions_of_the_template, lambda arn: self.deployed.layers.get(arn)
+            self.functions,
+            lambda: self._of_the_template(FUNCTION),
+            lambda: self._of_the_template("AWS::Lambda::EventSourceMapping"),
+            lambda arn: self.deployed.layers.get(arn),
         )
         self._stack.enter_context(self._lambda_api.open())
         self.services.named |= {
@@ -252,9 +255,9 @@ class Cloud:
         """The parameters of the template and of the applications inside it, with their values."""
         return self.deployed.parameters
 
-    def _functions_of_the_template(self) -> Mapping[str, Mapping[str, Any]]:
+    def _of_the_template(self, type: str) -> Mapping[str, Mapping[str, Any]]:
         resources = self.deployed.resources.values()
-        return {each.ref: each.properties for each in resources if each.type == FUNCTION}
+        return {each.ref: each.properties for each in resources if each.ref and each.type == type}
 
     def client(self, service: str) -> Any:
         """A boto3 client of a service, on the backend in this process; interceptors do not see its calls."""

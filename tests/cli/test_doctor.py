@@ -266,6 +266,28 @@ def test_ends_that_were_not_announced_are_wrong_and_nothing_is_to_be_moved_back(
     assert "announce those ends again (docs/announcements.md" in advice and "move" not in advice
 
 
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({"State": "Disabled", "StateTransitionReason": "USER_INITIATED"}, "Disabled: USER_INITIATED"),
+        ({"LastProcessingResult": "PROBLEM: Connection error"}, "PROBLEM: Connection error"),
+    ],
+)
+def test_a_stream_that_lambda_does_not_read_is_wrong_for_no_alarm_rings(
+    operator: Watched, told: dict[str, str], says: str
+) -> None:
+    with operator.cloud.deployed_with({"Announcements": "default"}):
+        assert found(operator) == {}
+        assert "✓ announced" in operator.once("doctor").out
+        operator.answers["ListEventSourceMappings"] = lambda answer: answer["EventSourceMappings"][0].update(told)
+        [(about, (message, advice))] = found(operator).items()
+        assert about == "wrong: announced, EndMapping" and says in message
+        assert "`aws lambda get-event-source-mapping --uuid " in advice and "docs/announcements.md" in advice
+        operator.answers["ListEventSourceMappings"] = lambda answer: answer["EventSourceMappings"].clear()
+        [(_, (message, advice))] = found(operator).items()
+        assert "not there" in message and "detect-stack-drift" in advice
+
+
 # ---- what died ----
 
 

@@ -19,6 +19,7 @@ MARKS: dict[Outcome, str] = {"ok": "✓", "wrong": "✗", "warning": "!", "skipp
 QUESTIONS: Mapping[str, Question] = {
     "machines": whole.machines,
     "functions": whole.functions,
+    "announced": whole.announced,
     "alarms": waiting.alarms,
     "open": waiting.operations,
     "stopped": dead.stopped,
@@ -31,9 +32,9 @@ WIDTH = max(map(len, QUESTIONS)) + 1
 def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None) -> int:
     """Say what is wrong with a stack, and what to do next. Changes nothing.
 
-    One page: is the stack there and whole (its outputs, state machines and functions), which alarms ring, which
-    operations are open, overdue or quarantined, what was stopped or died before it had a lock, what was rejected, and
-    what is in dead-letter queues, also in those that `once new` made.
+    One page: is the stack there and whole (its outputs, state machines and functions), are ends announced, which
+    alarms ring, which operations are open, overdue or quarantined, what was stopped or died before it had a lock, what
+    was rejected, and what is in dead-letter queues, also in those that `once new` made.
     The exit code is 1 if something is wrong; a warning, or what could not be looked at, does not count as wrong.
 
     JSON: {stack, checks: [{name, outcome, resource, message, advice}], wrong, warnings};

@@ -37,13 +37,19 @@ Properties = Mapping[str, Mapping[str, Any]]
 
 
 class LambdaApi:
-    """Answers with the runtime's functions. `deployed` gives the template's by name, `layer` a folder by ARN."""
+    """Answers with the runtime's functions. `deployed` gives the template's by name, `mappings` its mappings by UUID,
+    `layer` a folder by ARN."""
 
     def __init__(
-        self, runtime: LambdaRuntime, deployed: Callable[[], Properties], layer: Callable[[str], Path | None]
+        self,
+        runtime: LambdaRuntime,
+        deployed: Callable[[], Properties],
+        mappings: Callable[[], Properties],
+        layer: Callable[[str], Path | None],
     ) -> None:
         self._runtime = runtime
         self._deployed = deployed
+        self._mappings = mappings
         self._layer = layer
         self._made: dict[str, tuple[dict[str, Any], Path]] = {}
         self._unpacked = Path()
@@ -67,6 +73,7 @@ class LambdaApi:
             "Invoke": self._invoke,
             "GetFunctionConfiguration": self._configuration,
             "GetFunctionConcurrency": self._concurrency,
+            "ListEventSourceMappings": self._listed_mappings,
             "CreateFunction": self._create,
             "CreateAlias": self._alias,
             "DeleteFunction": self._delete,
@@ -117,6 +124,21 @@ class LambdaApi:
             "LastUpdateStatus": "Successful",
             "PackageType": "Zip",
         }
+
+    def _listed_mappings(self, request: Request) -> Answer:
+        asked = request.asked.parameters
+        found = [
+            {
+                "UUID": uuid,
+                "EventSourceArn": given["EventSourceArn"],
+                "FunctionArn": function_arn(*name_and_qualifier(str(given["FunctionName"]), None)),
+                "State": "Disabled" if str(given.get("Enabled", True)).lower() == "false" else "Enabled",
+                "LastProcessingResult": "OK",
+            }
+            for uuid, given in self._mappings().items()
+        ]
+        named = function_arn(*name_and_qualifier(asked["FunctionName"], None)) if "FunctionName" in asked else None
+        return _answer(200, {"EventSourceMappings": [e for e in found if named in (None, e["FunctionArn"])]})
 
     # ---- functions that clients make ----
 

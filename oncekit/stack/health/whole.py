@@ -1,4 +1,4 @@
-"""Is the stack there and whole: its status, its state machines, and the functions that they call."""
+"""Is the stack there and whole: its status, its state machines, the functions that they call, and its announcements."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ WAYS_OUT = {
     "UPDATE_ROLLBACK_FAILED": "fix it, then `aws cloudformation continue-update-rollback --stack-name {}`",
 }
 """CloudFormation's user guide, "Understand stack status codes"; out of any other status a deployment leads."""
+STOPPED, MAPPING = ("Disabled", "Disabling", "Deleting"), "EndMapping"
 RECOVERY, CACHE = "RecoveryStateMachineArn", "CacheResponseFunction"
 
 
@@ -111,3 +112,26 @@ def _function(patient: Patient, operation: str, named: Named | None) -> Iterator
     if reserved.get("ReservedConcurrentExecutions") == 0:
         advice = f"`aws lambda delete-function-concurrency --function-name {named.name}`"
         yield Finding("functions", "wrong", operation, "its reserved concurrency is 0: it is never started", advice)
+
+
+def announced(patient: Patient) -> Iterator[Finding]:
+    """Whether Lambda reads the stream, where ends are announced: of what cannot be read no metric has a value, so no
+    alarm rings. That a result of it that is none begins with PROBLEM is unconfirmed."""
+    name = patient.stack.outputs.get("AnnounceEndFunctionName")
+    if name is None:
+        return
+    found = patient.stack.client("lambda").list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
+    if not found:
+        yield Finding("announced", "wrong", MAPPING, "it is not there: nothing is announced", patient.restoring)
+    for each in found:
+        state, result = each["State"], each.get("LastProcessingResult", "")
+        told = f"{state}: {each.get('StateTransitionReason', '')}" if state in STOPPED else result
+        if state in STOPPED or result.startswith("PROBLEM"):
+            advice = (
+                f"`aws lambda get-event-source-mapping --uuid {each['UUID']}` says more; deploy the stack again, or "
+                "allow the role of AnnounceEnd what it lacks; then announce those ends again (docs/announcements.md says "
+                "how)"
+            )
+            yield Finding("announced", "wrong", MAPPING, f"ends are not announced: {told}", advice)
+        else:
+            yield Finding("announced", "ok", name, f"{state}; {result or 'nothing read yet'}")
