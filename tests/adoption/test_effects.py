@@ -52,7 +52,9 @@ def import_once(application: Application) -> None:
     template = application.folder / "template.yaml"
     text = template.read_text().replace("CodeUri: billing/\n", f"CodeUri: billing/\n{added}")
     deeper = re.sub(r"^( +)", r"\1\1", f"  OnceLibrary:\n{library}", flags=re.MULTILINE)  # it has four spaces
-    template.write_text(text.replace("    # --- functions ---\n", f"    # --- functions ---\n{deeper}"))
+    if "OnceLibrary:\n" not in text:  # a function that `once new` wrote brings it
+        text = text.replace("    # --- functions ---\n", f"    # --- functions ---\n{deeper}")
+    template.write_text(text)
     (application.folder / "billing" / "main.py").write_text(CODE)
 
 
