@@ -144,7 +144,7 @@ class LocalCloud(Cloud):
         if reason := self._why_not(named.name):
             return LocalCloudError(f"{where} is not run here: {reason}")
         with self.clock.held():  # what runs already does not get ahead meanwhile
-            reason = self.functions.why_not_loaded(named.name)
+            reason = (self.functions.why_not_loaded(named.name) or "").removesuffix(".")
         return NotLoadedError(f"{reason}. {where} cannot be loaded, so it is not started.") if reason else None
 
     def _why_not(self, function: str) -> str | None:

@@ -141,6 +141,13 @@ NOT_LOADED: dict[str, tuple[str, dict[str, str], str]] = {
         {"node/app.js": ""},
         "app.handler is undefined or not exported: the Handler is app.handler; correct it in the template, or",
     ),
+    "a sentence of AWS's": (
+        NODE.replace("22", "24"),
+        {"node/app.js": "exports.handler = (event, context, done) => done(null, 1)\n"},
+        "ERROR: AWS Lambda has removed support for callback-based function handlers starting with Node.js 24. You need "
+        "to modify this function to use a supported handler signature to use Node.js 24 or later. For more information "
+        "see https://docs.aws.amazon.com/lambda/latest/dg/nodejs-handler.html. template.yaml:3: operation clerk",
+    ),
     "wrong syntax in Node.js": (NODE, {"node/app.js": "\nexports = (\n"}, "SyntaxError: Unexpected end of input"),
     "a package of requirements.txt": (
         PYTHON,
