@@ -86,7 +86,7 @@ class Trigger:
         return at("--key", self.key, example), at("--payload", self.payload, example)
 
     def test(self, operation: Operation, more: str) -> str:
-        """One that sends the example; `more` is what it says, too, where that makes no request."""
+        """One that sends the example; `more` is what it says, too, where it is red."""
         raise NotImplementedError
 
 
@@ -144,7 +144,7 @@ class FromRule(Trigger):
 
     def test(self, operation: Operation, more: str) -> str:
         bus = _of_test(self.source, self.elsewhere) if self.source and self.elsewhere else f'"{self.bus}"'
-        return text("test_rule.py.txt", **operation.places, busOf=bus, more=more)
+        return text("test_rule.py.txt", **operation.places, busOf=bus, why=_why(more), more=more)
 
 
 class FromQueue(Trigger):
@@ -170,11 +170,15 @@ class FromQueue(Trigger):
 
     def test(self, operation: Operation, more: str) -> str:
         queue = _of_test(self.source, self.elsewhere)
-        return text("test_queue.py.txt", **operation.places, queueOf=queue, more=more)
+        return text("test_queue.py.txt", **operation.places, queueOf=queue, why=_why(more), more=more)
 
 
 TRIGGERS: Mapping[str, type[Trigger]] = {"--from-rule": FromRule, "--from-queue": FromQueue}
 """By option."""
+
+
+def _why(more: str) -> str:
+    return f'f"{{answer.why}}{more}"' if more else "answer.why"
 
 
 def _of_test(source: Source, elsewhere: str | None) -> str:

@@ -87,9 +87,10 @@ def test_they_repeat_what_once_new_warned_of(empty: Application) -> None:
     done = empty.once("new", "work", "--function", "Clerk", "--example", "sample.json", *SOURCES["of-queue"][1:])
     assert done.code == 0
     [read, taken] = [line for line in done.err.splitlines() if "Clerk reads" in line or "Clerk still" in line]
-    red = empty.pytest("tests", "-k", "runs_once").stdout.splitlines()
-    told = " ".join(line.removeprefix("E").strip() for line in red if line.startswith("E "))
-    assert "KeyError: 'pathParameters'" in told and read in told and taken in told
+    for test in ("runs_once", "a_message_runs_it_once"):
+        red = empty.pytest("tests", "-k", test).stdout.splitlines()
+        told = " ".join(line.removeprefix("E").strip() for line in red if line.startswith("E "))
+        assert "KeyError: 'pathParameters'" in told and read in told and taken in told, test
 
 
 def test_they_wait_for_no_function_that_cannot_run_here(empty: Application) -> None:
