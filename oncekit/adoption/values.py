@@ -16,7 +16,7 @@ from oncekit.adoption.texts import text
 from oncekit.adoption.yaml_file import YamlFile
 from oncekit.contract.own_stack import ONCE
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.templates.definition import DefinitionError, FastLoader, read_yaml
+from oncekit.local.templates.definition import DefinitionError, FastLoader, read_yaml, why_not_read
 from oncekit.local.templates.elsewhere import FILE, KINDS, Elsewhere, Missing, line_of
 from oncekit.problem import Problem
 
@@ -30,8 +30,10 @@ class ValuesFile(YamlFile):
     def _parsed(self, text: str) -> dict[str, Any]:
         try:
             value = read_yaml(text)
-        except (yaml.YAMLError, DefinitionError) as error:
-            raise Problem(" ".join(f"{self.path} is not YAML: {error}".split())) from error
+        except yaml.YAMLError as error:
+            raise Problem(" ".join(f"{self.path} is not YAML: {why_not_read(error)}".split())) from error
+        except DefinitionError as error:
+            raise Problem(f"{self.path} {error}") from error
         return value if isinstance(value, dict) else {}
 
     def add(self, kind: str, lines: Sequence[str]) -> None:

@@ -90,6 +90,7 @@ def test_what_the_file_lacks_is_told_with_the_line_that_needs_it(path: Path, lac
     ("values", "said"),
     [
         ("Parameters: [", "once/values.yaml is not YAML"),
+        ("Parameters: { Vpc: a, Vpc: b }", "once/values.yaml has Vpc twice in one place, in lines 1 and 1"),
         ("x", "once/values.yaml must have members Parameters, ImportValue, resolve"),
         ("# mine\nParameters: x", "once/values.yaml:2: Parameters must have names and their values in it"),
         (

@@ -82,13 +82,14 @@ def test_who_adopts_once_is_told_the_line_and_nothing_is_written(tmp_path: Path,
 
 
 NO_VALUE = {
+    "  N: [\n": "is not YAML: while parsing a flow node did not find expected node content in line 5, column 1",
     f"Metadata: {'[' * 600}{']' * 600}\n": "has more than 200 values, each inside of another",
     "  Works: { Type: AWS::SNS::Topic }\n": "has Works twice in one place, in lines 3 and 4",
     "Outputs: { O: { Value: a }, O: { Value: b } }\n": "has O twice in one place, in lines 4 and 4",
 }
 
 
-@pytest.mark.parametrize(("odd", "said"), NO_VALUE.items(), ids=["too deep", "twice", "twice in a line"])
+@pytest.mark.parametrize(("odd", "said"), NO_VALUE.items(), ids=["no YAML", "too deep", "twice", "twice in a line"])
 def test_what_no_value_can_be_made_of_is_told_by_each_command(tmp_path: Path, odd: str, said: str) -> None:
     (tmp_path / "template.yaml").write_text(HEAD + odd)
     with contextlib.chdir(tmp_path):

@@ -64,6 +64,11 @@ def _check_names(node: yaml.MappingNode) -> None:
                 raise DefinitionError(f"has {name.value} twice in one place, in lines {lines}")
 
 
+def why_not_read(error: Exception) -> str:
+    """What is wrong, and where, of a text of which the parser knows no file."""
+    return str(error).replace('in "<unicode string>", ', "in ")
+
+
 class Bare(str):
     """A string without quotes: CloudFormation substitutes before it reads YAML, so that 3 becomes a number."""
 
@@ -141,7 +146,7 @@ def rendered(
     try:
         definition: dict[str, Any] = render(written)
     except yaml.YAMLError as error:
-        raise DefinitionError(f"{path} is not YAML with its substitutions: {error}") from error
+        raise DefinitionError(f"{path} is not YAML with its substitutions: {why_not_read(error)}") from error
     if exactly and (unused := set(substitutions) - used):
         raise DefinitionError(
             f"{path}: no placeholder uses {', '.join(sorted(unused))}; remove it from DefinitionSubstitutions"
@@ -164,7 +169,7 @@ def _definition_of(read: Callable[[], Any], path: Path) -> dict[str, Any]:
     except OSError as error:
         raise DefinitionError(f"{path}: {error.strerror}") from error
     except yaml.YAMLError as error:
-        raise DefinitionError(f"{path} is not YAML: {error}") from error
+        raise DefinitionError(f"{path} is not YAML: {why_not_read(error)}") from error
     except DefinitionError as error:
         raise DefinitionError(f"{path} {error}") from error
     if not isinstance(definition, dict):

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.templates.definition import DefinitionError, FastLoader, read_yaml
+from oncekit.local.templates.definition import DefinitionError, FastLoader, read_yaml, why_not_read
 from oncekit.local.templates.intrinsics import NoTemplate, NoValue, as_text
 
 FILE = "once/values.yaml"
@@ -85,8 +85,10 @@ class Elsewhere:
             return cls(file, missing=missing)
         try:
             found = read_yaml(file.read_text(encoding="utf-8"), _Loader) or {}
-        except (yaml.YAMLError, UnicodeDecodeError, DefinitionError) as error:
-            raise NoTemplate(f"{file} is not YAML: {error}") from error
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise NoTemplate(f"{file} is not YAML: {why_not_read(error)}") from error
+        except DefinitionError as error:
+            raise NoTemplate(f"{file} {error}") from error
         if not isinstance(found, dict):
             raise NoTemplate(f"{file} must have members {', '.join(KINDS)}, each with names and their values")
         for kind, each in found.items():

@@ -16,7 +16,7 @@ import yaml
 
 from oncekit.local.kept_files import KeptFiles, beside, makers
 from oncekit.local.once_inside import noted_in
-from oncekit.local.templates.definition import DefinitionError, FastLoader, read_yaml
+from oncekit.local.templates.definition import DefinitionError, FastLoader, read_yaml, why_not_read
 from oncekit.local.templates.elsewhere import Elsewhere
 from oncekit.local.templates.form import SECTIONS, check_form
 from oncekit.local.templates.intrinsics import NoTemplate, TemplateError, as_list, as_text, readable
@@ -134,7 +134,7 @@ def _read(text: str, path: Path, loader: Any = None) -> Any:
     try:
         return read_yaml(text, loader or _Loader)
     except yaml.YAMLError as error:
-        raise TemplateError(f"{path} is not YAML: {error}") from error
+        raise TemplateError(f"{path} is not YAML: {why_not_read(error)}") from error
     except DefinitionError as error:
         raise TemplateError(f"{path} {error}") from error
 
