@@ -225,12 +225,16 @@ def test_what_says_neither_ready_nor_an_end_is_an_error_and_no_answer(
 # ---- no process is left behind ----
 
 
-def test_close_ends_every_process(tmp_path: Path) -> None:
+APART = pytest.param(True, marks=pytest.mark.skipif(sys.platform != "linux", reason="only Linux says whose it is"))
+
+
+@pytest.mark.parametrize("is_apart", [False, APART], ids=["of its group", "with a session of its own"])
+def test_close_ends_every_process(tmp_path: Path, is_apart: bool) -> None:
     runtime = LambdaRuntime({})
     runtime.register("probe", probe())
     lock, ready = tmp_path / "lock", tmp_path / "ready"
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(failure, runtime, "probe", "hold", lock=str(lock), ready=str(ready))
+        running = pool.submit(failure, runtime, "probe", "hold", lock=str(lock), ready=str(ready), apart=is_apart)
         appears(ready)
         idle = call(runtime, "probe", "pid")
         runtime.close()

@@ -62,7 +62,11 @@ class FunctionProcess:
     def kill(self) -> None:
         """End the process and all that it has started."""
         if self.alive:
+            apart = _started_by(self._process.pid)
             self._kill_group()
+            for pid in apart:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
 
     def wait(self) -> None:
         """Wait until it is gone and its last line has been handed over; then there is no message of it any more."""
@@ -106,6 +110,19 @@ class FunctionProcess:
     def _kill_group(self) -> None:
         with suppress(ProcessLookupError, PermissionError):  # macOS says PermissionError of a group of zombies
             os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def _started_by(pid: int) -> list[int]:
+    """The processes that one has started, and those that these have: a session of their own leaves its group.
+
+    A browser gets one, for instance. Only Linux says it, and only as long as who has started one lives.
+    """
+    found: list[int] = []
+    for file in Path("/proc", str(pid), "task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, file.read_text().split()):
+                found += [child, *_started_by(child)]
+    return found
 
 
 class _Output:

@@ -26,7 +26,8 @@ def hold_lock_forever(event: dict[str, Any], _context: Any) -> None:
     """It, and a process that it starts, hold a lock on a file for as long as they live."""
     with Path(event["lock"]).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=[lock.fileno()])
+        command = [sys.executable, "-c", "import time; time.sleep(60)"]
+        subprocess.Popen(command, pass_fds=[lock.fileno()], start_new_session=event.get("apart", False))
         Path(event["ready"]).touch()
         time.sleep(60)
 
