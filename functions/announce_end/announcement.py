@@ -35,7 +35,7 @@ def announcement_of(record: Mapping[str, Any], settings: Settings) -> dict[str, 
         "acquiredAt": acquired_at,
         "fence": fence,
     }
-    if "error" in record and status != "COMPLETED":
+    if "error" in record and status != "COMPLETED" and "name" in record["error"]["M"]:
         detail["error"] = record["error"]["M"]["name"]["S"]
     return {
         "EventBusName": settings.bus,

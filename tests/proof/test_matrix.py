@@ -200,8 +200,8 @@ BREAKAGES_OF_ANNOUNCEMENTS = {
         "lost",
     ),
     "what an operator releases is announced": (
-        '[{"anything-but": ["ReleasedByOperator"]}]',
-        '[{"exists": true}]',
+        '{"anything-but": ["ReleasedByOperator"]}',
+        '{"exists": true}',
         ("fast: released, waited for", "operator releases", ""),
         "broken",
     ),

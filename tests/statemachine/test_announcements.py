@@ -25,6 +25,8 @@ from oncekit.local import LocalCloud
 from oncekit.local.endpoint.own_services import Answer, Proceed, Request
 from oncekit.local.engine.interceptors import answer_lost
 from oncekit.local.events import Delivery, Fate
+from oncekit.local.events.mappings import filters_of
+from oncekit.local.events.patterns import matches
 from oncekit.local.permissions.needs import Need
 from oncekit.local.permissions.policies import permissions_of
 from oncekit.stack import decisions
@@ -245,7 +247,27 @@ def test_a_record_of_another_tool_that_is_none_holds_no_other_end_back(
     assert {each["detail"]["idempotencyKey"] for each in bus.heard()} == {"order-1", "order-2"}
 
 
-def ended(key: str, **more: dict[str, str] | None) -> dict[str, Any]:
+RELEASED = {"M": {"name": {"S": "ReleasedByOperator"}}}
+
+
+@pytest.mark.parametrize(
+    ("error", "is_heard"),
+    [(None, True), ({"M": {"message": {"S": "no"}}}, True), ({"M": {"name": {"S": "No"}}}, True), (RELEASED, False)],
+)
+def test_a_failure_without_a_name_of_its_error_is_announced_too(
+    cloud: LocalCloud, bus: Bus, error: dict[str, Any] | None, is_heard: bool
+) -> None:
+    record = ended("k", status={"S": "FAILED"}, error=error)
+    record["dynamodb"]["OldImage"] = {"status": {"S": "IN_PROGRESS"}}
+    _, resources = written_with(TEMPLATE.parent / "announcements/template.yaml", Announcements="default")
+    filters = [json.loads(each) for each in filters_of(resources["EndMapping"]["Properties"])]
+    assert any(matches(each, record) for each in filters) is is_heard
+    name = cloud.outputs["AnnounceEndFunctionName"]
+    cloud.client("lambda").invoke(FunctionName=name, Payload=json.dumps({"Records": [record]}).encode())
+    assert [each["detail"]["status"] for each in bus.heard()] == ["FAILED"]
+
+
+def ended(key: str, **more: dict[str, Any] | None) -> dict[str, Any]:
     """The change of a record to its end, as a stream has it."""
     at = {"acquiredAt": {"S": "2026-01-01T00:00:00.000Z"}, "finishedAt": {"S": "2026-01-01T00:00:01.000Z"}}
     image = {"id": {"S": id_of(charge(key))}, "status": {"S": "COMPLETED"}, "fence": {"N": "1"}, **at, **more}
