@@ -7,6 +7,8 @@ import itertools
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -283,7 +285,7 @@ def dead_letters(cloud: LocalCloud) -> list[dict[str, Any]]:
 
 def by_the_page(command: str) -> dict[str, str]:
     """The options of a command of the page."""
-    [found] = re.findall(rf"^\$ aws {command} ((?:.*\\\n)*.*)", PAGE, re.MULTILINE)
+    [found] = re.findall(rf"^(?:\$|   ) aws {command} ((?:.*\\\n)*.*?)(?: >|$)", PAGE, re.MULTILINE)
     words = shlex.split(found)
     return {word.removeprefix("--"): value for word, value in itertools.pairwise(words) if word.startswith("--")}
 
@@ -297,12 +299,30 @@ def announced_again(cloud: LocalCloud, since: str) -> Any:
         names["".join(map(str.capitalize, name.split("-")))] = json.loads(scan[name])
     names["ExpressionAttributeValues"][":since"]["S"] = since
     found = cloud.client("dynamodb").scan(TableName=cloud.outputs["TableName"], **names)
-    event = jmespath.search(scan["query"], found)
     assert "AnnounceEndFunctionName" in by_the_page("lambda invoke")["function-name"]
-    answer = cloud.client("lambda").invoke(
-        FunctionName=cloud.outputs["AnnounceEndFunctionName"], Payload=json.dumps(event).encode()
-    )
-    return json.loads(answer["Payload"].read())
+    failures = []
+    for event in in_invokes(jmespath.search(scan["query"], found)):
+        name = cloud.outputs["AnnounceEndFunctionName"]
+        answer = cloud.client("lambda").invoke(FunctionName=name, Payload=json.dumps(event).encode())
+        failures += json.loads(answer["Payload"].read())["batchItemFailures"]
+    return {"batchItemFailures": failures}
+
+
+def in_invokes(ends: Any) -> list[Any]:
+    """The event of each invoke, as the page's jq makes them of all ends."""
+    if shutil.which("jq") is None:
+        pytest.skip("the page's commands need jq")
+    [program] = re.findall(r"^\$ jq -c '(.*)' ends.json", PAGE, re.MULTILINE)
+    done = subprocess.run(["jq", "-c", program], input=json.dumps(ends), capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_more_ends_than_lambda_takes_at_once_are_announced_again_in_several_invokes() -> None:
+    """6 MB in a payload, and the function has 30 seconds."""
+    ends = {"Records": [{"dynamodb": {"SequenceNumber": str(number)}} for number in range(2_500)]}
+    events = in_invokes(ends)
+    assert [record for event in events for record in event["Records"]] == ends["Records"]
+    assert max(len(event["Records"]) for event in events) <= 1_000
 
 
 def no_sweeps(delivery: Delivery) -> tuple[float, ...]:
