@@ -42,6 +42,7 @@ REPLACED = (
     Replaced("moto.dynamodb.comparisons:FuncBetween", "expr", _COMPARED),
     Replaced("moto.dynamodb.comparisons:FuncBeginsWith", "expr", f"{_COMPARED}; it fails on binary values"),
     Replaced("moto.dynamodb.comparisons:FuncSize", "expr", "before 5.2, the size of a binary value is that of a text"),
+    Replaced("moto.events.models:EventsBackend", "put_events", "a bus that is not there forgets what is put on it"),
     Replaced("moto.events.models:Rule", "send_to_targets", "events/rules.py delivers, on the delivery queue's thread"),
     Replaced("moto.events.models", "unix_time", _TIME),
     Replaced("moto.s3.models", "utcnow", _TIME),

@@ -993,7 +993,6 @@ def test_a_function_that_cannot_be_started_here_is_told_and_added(
     [
         (".", ""),
         ("code", ""),
-        ("!Sub '${AWS::NoValue}'", "F is not run by `once run`, `once up` and its test: 'CodeUri' requires Bucket and"),
         ("none", "F is not run by `once run`, `once up` and its test: its CodeUri is not a folder: "),
         ("s3://artifacts/pay.zip", f"{NOT_RUN} its code is in the bucket artifacts on AWS"),
         ("{ Bucket: artifacts, Key: pay.zip }", f"{NOT_RUN} its code is in the bucket artifacts on AWS"),
@@ -1014,7 +1013,7 @@ def test_a_function_of_an_image_is_told_and_stops_nothing_else(empty: Applicatio
 
 def test_a_function_whose_events_depend_on_a_condition_is_added(empty: Application) -> None:
     events = "!If [IsProd, { A: { Type: Api } }, { B: { Type: Api } }]"
-    added(empty, f"{{ Runtime: nodejs22.x, Handler: app.handler, CodeUri: code, Events: {events} }}", "")
+    added(empty, f"{{ Runtime: nodejs22.x, Handler: app.handler, CodeUri: code, Events: {events} }}", "Event with id [Fn::If]")
 
 
 def added(application: Application, properties: str, told: str) -> None:

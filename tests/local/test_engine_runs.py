@@ -128,15 +128,15 @@ def redrive(cloud: LocalCloud, arn: str) -> Execution:
     return cloud.wait(arn)
 
 
-@pytest.mark.aws(
-    model="stepfunctions", says="it continues the failed execution from the unsuccessful step and uses the same input"
-)
 def packed(cloud: LocalCloud, arn: str) -> Execution:
     """As it is described when it takes less room."""
     cloud.executions.find(arn).run.pack()
     return cloud.describe(arn)
 
 
+@pytest.mark.aws(
+    model="stepfunctions", says="it continues the failed execution from the unsuccessful step and uses the same input"
+)
 @pytest.mark.parametrize("described", [LocalCloud.describe, packed])
 def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variables(
     cloud: LocalCloud, described: Callable[[LocalCloud, str], Execution]
