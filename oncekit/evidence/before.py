@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -174,11 +174,12 @@ class Before:
     def _asked(self, url: str) -> Iterator[tuple[Any, dict[str, str]]]:
         """A change set that is never executed; the stack that it makes for a new one is deleted with it."""
         client = self.session.client("cloudformation")
-        is_new = self._status(client) is None
+        before = self._status(client)
+        is_new = before is None
         change_set = {"StackName": self.stack, "ChangeSetName": f"before-deploy-{uuid.uuid4()}"}
         client.create_change_set(
             **change_set,
-            ChangeSetType="CREATE" if is_new else "UPDATE",
+            ChangeSetType="CREATE" if before in (None, "REVIEW_IN_PROGRESS") else "UPDATE",
             TemplateURL=url,
             Parameters=[
                 {"ParameterKey": name, "ParameterValue": value}
@@ -189,10 +190,23 @@ class Before:
         try:
             yield client, change_set
         finally:
-            client.delete_change_set(**change_set)
-            # Not one that somebody else deploys by now.
+            self._delete(client, change_set)
+            # Not one that somebody else deploys by now, nor one with a change set that waits for an answer.
             if is_new and self._status(client) == "REVIEW_IN_PROGRESS":
-                client.delete_stack(StackName=self.stack)
+                others = client.list_change_sets(StackName=self.stack)["Summaries"]
+                if all(each["ChangeSetName"] == change_set["ChangeSetName"] for each in others):
+                    client.delete_stack(StackName=self.stack)
+
+    def _delete(self, client: Any, change_set: Mapping[str, str]) -> None:
+        """AWS refuses it of one that is still being made, as it is for whoever stops this meanwhile."""
+        from botocore.exceptions import WaiterError
+
+        try:
+            client.delete_change_set(**change_set)
+        except client.exceptions.InvalidChangeSetStatusException:
+            with suppress(WaiterError):
+                client.get_waiter("change_set_create_complete").wait(**change_set, WaiterConfig={"Delay": 5})
+            client.delete_change_set(**change_set)
 
     def _status(self, client: Any) -> str | None:
         """None where there is no such stack."""

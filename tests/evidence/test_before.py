@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,13 @@ def test_the_patterns_of_once_show_are_given_lines_of_a_function(aws: Aws) -> No
 
 
 def change_set(
-    aws: Aws, is_there: bool, ends: dict[str, Any], processed: str | None = None, then: str = "REVIEW_IN_PROGRESS"
+    aws: Aws,
+    is_there: bool,
+    ends: dict[str, Any],
+    processed: str | None = None,
+    then: str = "REVIEW_IN_PROGRESS",
+    others: Sequence[str] = (),
+    is_made: bool = True,
 ) -> None:
     def stack(status: str) -> dict[str, Any]:
         return {"Stacks": [{"StackName": "once", "CreationTime": 0, "StackStatus": status}]}
@@ -128,9 +134,13 @@ def change_set(
     aws.says("cloudformation", "describe_change_set", ends)
     if processed is not None:
         aws.says("cloudformation", "get_template", {"TemplateBody": processed})
+    if not is_made:
+        aws.refuses("cloudformation", "delete_change_set", "InvalidChangeSetStatus", "it is in CREATE_IN_PROGRESS")
+        aws.says("cloudformation", "describe_change_set", {"Status": "CREATE_COMPLETE"})
     aws.says("cloudformation", "delete_change_set")
     if not is_there:
         aws.says("cloudformation", "describe_stacks", stack(then))
+        aws.says("cloudformation", "list_change_sets", {"Summaries": [{"ChangeSetName": each} for each in others]})
         aws.says("cloudformation", "delete_stack")
     aws.says("s3", "delete_object")
 
@@ -169,6 +179,29 @@ def test_a_stack_that_somebody_else_deploys_meanwhile_is_not_deleted(aws: Aws, p
     change_set(aws, False, {"Status": "CREATE_COMPLETE"}, lanes([NAMED]), then="CREATE_IN_PROGRESS")
     assert asked(questions(aws, packaged)["change set"]).verdict == GREEN
     assert aws.calls("DeleteChangeSet") and not aws.calls("DeleteStack")
+
+
+def test_a_stack_whose_first_deployment_waits_for_somebody_elses_answer_is_not_deleted(
+    aws: Aws, packaged: Path
+) -> None:
+    change_set(aws, False, {"Status": "CREATE_COMPLETE"}, lanes([NAMED]), others=["samcli-deploy1"])
+    assert asked(questions(aws, packaged)["change set"]).verdict == GREEN
+    assert aws.calls("DeleteChangeSet") and not aws.calls("DeleteStack")
+
+
+def test_a_change_set_that_is_still_being_made_is_waited_for_and_deleted_with_its_stack(
+    aws: Aws, packaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_set(aws, False, {"Status": "CREATE_IN_PROGRESS"}, is_made=False)
+
+    def interrupted(_: float) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("botocore.waiter.time.sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        asked(questions(aws, packaged)["change set"])
+    assert len(aws.calls("DeleteChangeSet")) == 2 and len(aws.calls("DeleteStack")) == 1
 
 
 def test_what_the_transform_left_unresolved_is_not_what_was_expected(aws: Aws, packaged: Path) -> None:
