@@ -26,6 +26,8 @@ CONDITIONS = {
 }
 """With these, policies are made that are not made by default."""
 REFUSED = ("ERROR", "SECURITY_WARNING")
+REVIEW = "REVIEW_IN_PROGRESS"
+"""What a stack is while it has nothing but a change set."""
 IDENTITY, RESOURCE = "IDENTITY_POLICY", "RESOURCE_POLICY"
 CHECKED = {
     "AWS::IAM::Policy": (IDENTITY, {}),
@@ -84,8 +86,7 @@ class Before:
 
     @property
     def _operations(self) -> str:
-        given = self.parameters.get("Operations", "")
-        return ",".join(each for each in (given, f"evidence={ALIAS}") if each)
+        return _with_own(self.parameters.get("Operations", ""))
 
     @cached_property
     def _planned(self) -> Mapping[str, Deployed]:
@@ -147,7 +148,7 @@ class Before:
 
         if self.packaged is None:
             raise NotLooked("there is no packaged template: `make before-deploy` packages it")
-        with self._uploaded(self.packaged) as url, self._asked(url) as (client, change_set):
+        with self._uploaded(self.packaged) as url, self._asked(url, self.packaged) as (client, change_set):
             try:
                 client.get_waiter("change_set_create_complete").wait(**change_set, WaiterConfig={"Delay": 5})
             except WaiterError as error:
@@ -171,20 +172,16 @@ class Before:
             client.delete_object(**of)
 
     @contextmanager
-    def _asked(self, url: str) -> Iterator[tuple[Any, dict[str, str]]]:
+    def _asked(self, url: str, packaged: Path) -> Iterator[tuple[Any, dict[str, str]]]:
         """A change set that is never executed; the stack that it makes for a new one is deleted with it."""
         client = self.session.client("cloudformation")
-        before = self._status(client)
-        is_new = before is None
+        before = self._described(client)
         change_set = {"StackName": self.stack, "ChangeSetName": f"before-deploy-{uuid.uuid4()}"}
         client.create_change_set(
             **change_set,
-            ChangeSetType="CREATE" if before in (None, "REVIEW_IN_PROGRESS") else "UPDATE",
+            ChangeSetType="CREATE" if before.get("StackStatus", REVIEW) == REVIEW else "UPDATE",
             TemplateURL=url,
-            Parameters=[
-                {"ParameterKey": name, "ParameterValue": value}
-                for name, value in {**self.parameters, "Operations": self._operations}.items()
-            ],
+            Parameters=self._asked_with(before, packaged),
             Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
         )
         try:
@@ -192,7 +189,7 @@ class Before:
         finally:
             self._delete(client, change_set)
             # Not one that somebody else deploys by now, nor one with a change set that waits for an answer.
-            if is_new and self._status(client) == "REVIEW_IN_PROGRESS":
+            if not before and self._described(client).get("StackStatus") == REVIEW:
                 others = client.list_change_sets(StackName=self.stack)["Summaries"]
                 if all(each["ChangeSetName"] == change_set["ChangeSetName"] for each in others):
                     client.delete_stack(StackName=self.stack)
@@ -208,14 +205,26 @@ class Before:
                 client.get_waiter("change_set_create_complete").wait(**change_set, WaiterConfig={"Delay": 5})
             client.delete_change_set(**change_set)
 
-    def _status(self, client: Any) -> str | None:
-        """None where there is no such stack."""
+    def _asked_with(self, before: Mapping[str, Any], packaged: Path) -> list[dict[str, Any]]:
+        """What is given, and of a stack that is there what it has: by itself CloudFormation takes the defaults."""
+        declared = parse(packaged.read_text(encoding="utf-8"), packaged).get("Parameters", {})
+        has = {each["ParameterKey"]: each["ParameterValue"] for each in before.get("Parameters", ())}
+        operations = self.parameters.get("Operations", has.get("Operations", ""))
+        given = {**self.parameters, "Operations": _with_own(operations)}
+        return [
+            *({"ParameterKey": name, "ParameterValue": value} for name, value in given.items()),
+            *({"ParameterKey": n, "UsePreviousValue": True} for n in has if n in declared and n not in given),
+        ]
+
+    def _described(self, client: Any) -> Mapping[str, Any]:
+        """Empty where there is no such stack."""
         try:
-            return str(client.describe_stacks(StackName=self.stack)["Stacks"][0]["StackStatus"])
+            answer = client.describe_stacks(StackName=self.stack)
         except client.exceptions.ClientError as error:
             if error.response["Error"]["Code"] != "ValidationError":
                 raise
-            return None
+            return {}
+        return answer["Stacks"][0]  # type: ignore[no-any-return]
 
     def _named_functions(self) -> Seen:
         if not self.processed:
@@ -234,6 +243,10 @@ class Before:
         if not self.processed:
             raise NotLooked("there was no change set")
         return Seen("a change set", holds=True)
+
+
+def _with_own(operations: str) -> str:
+    return ",".join(each for each in (operations, f"evidence={ALIAS}") if each)
 
 
 def policies_of(resources: Mapping[str, Deployed]) -> Iterator[tuple[str, Any, tuple[str, Mapping[str, str]]]]:

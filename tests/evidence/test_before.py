@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -121,9 +122,11 @@ def change_set(
     then: str = "REVIEW_IN_PROGRESS",
     others: Sequence[str] = (),
     is_made: bool = True,
+    has: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     def stack(status: str) -> dict[str, Any]:
-        return {"Stacks": [{"StackName": "once", "CreationTime": 0, "StackStatus": status}]}
+        parameters = [{"ParameterKey": name, "ParameterValue": value} for name, value in has.items()]
+        return {"Stacks": [{"StackName": "once", "CreationTime": 0, "StackStatus": status, "Parameters": parameters}]}
 
     aws.says("s3", "put_object")
     if is_there:
@@ -179,6 +182,21 @@ def test_a_stack_that_somebody_else_deploys_meanwhile_is_not_deleted(aws: Aws, p
     change_set(aws, False, {"Status": "CREATE_COMPLETE"}, lanes([NAMED]), then="CREATE_IN_PROGRESS")
     assert asked(questions(aws, packaged)["change set"]).verdict == GREEN
     assert aws.calls("DeleteChangeSet") and not aws.calls("DeleteStack")
+
+
+def test_a_stack_that_is_there_keeps_the_parameters_that_are_not_given(aws: Aws, packaged: Path) -> None:
+    declared = "".join(f"\n  {name}: {{ Type: String, Default: x }}" for name in ("Operations", "Stage", "Lane"))
+    packaged.write_text(f"{packaged.read_text()}\nParameters:{declared}\n")
+    has = {"Operations": "mine=m:live", "Stage": "prod", "Lane": "fast", "Removed": "1"}
+    change_set(aws, True, {"Status": "CREATE_COMPLETE"}, lanes([NAMED]), has=has)
+    assert asked(questions(aws, packaged, Lane="full")["change set"]).verdict == GREEN
+    [made] = aws.calls("CreateChangeSet")
+    assert {each["ParameterKey"]: each.get("ParameterValue", "as before") for each in made["Parameters"]} == {
+        "Operations": "mine=m:live,evidence=evidence:live",
+        "Stage": "as before",
+        "Lane": "full",
+    }
+    assert all("ParameterValue" in each or each["UsePreviousValue"] for each in made["Parameters"])
 
 
 def test_a_stack_whose_first_deployment_waits_for_somebody_elses_answer_is_not_deleted(
