@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import yaml
 
 from oncekit.problem import Problem
 from oncekit.release import bundle, check, notes
@@ -159,3 +160,20 @@ def test_the_same_build_is_the_same_bundle(built: Path) -> None:
     (built / "template.yaml").touch()
     again = bundle.make(built, built.parents[1], built.parent, "1.0.0", "arm64").read_bytes()
     assert hashlib.sha256(first).digest() == hashlib.sha256(again).digest()
+
+
+# ---- what is uploaded ----
+
+
+def test_all_that_is_uploaded_has_its_sum(tmp_path: Path) -> None:
+    """Who uploads to the index writes an attestation beside each package, before the release of GitHub is made."""
+    steps = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]["publish"]["steps"]
+    [command] = [each["run"] for each in steps if "gh release create" in each.get("run", "")]
+    folder = tmp_path / "release" / "index"
+    folder.mkdir(parents=True)
+    packages = {"oncekit-1.0.0.tar.gz", "oncekit-1.0.0-py3-none-any.whl"}
+    for name in packages:
+        (folder / name).touch()
+        (folder / f"{name}.publish.attestation").touch()
+    patterns = [each for each in command.split() if each.startswith("release/index/")]
+    assert {found.name for each in patterns for found in tmp_path.glob(each)} == packages
