@@ -20,7 +20,19 @@ from typing import Any
 from oncekit.contract.operation_functions import parsed
 from oncekit.evidence.after import After
 from oncekit.evidence.before import Before
-from oncekit.evidence.finding import NOBODY, NOT_HERE, RED, SIGNS, Finding, Kept, NotLooked, Question, answer, page
+from oncekit.evidence.finding import (
+    LOCAL,
+    NOBODY,
+    NOT_HERE,
+    RED,
+    SIGNS,
+    Finding,
+    Kept,
+    NotLooked,
+    Question,
+    answer,
+    page,
+)
 from oncekit.evidence.latency import Function, latency_of
 from oncekit.evidence.rows import rows_of
 from oncekit.evidence.tests_on_aws import PASSED, ROOT, run_tests
@@ -44,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with clear_aws_errors():
             session = session_at(place)
-            region = "once up" if local_endpoint() else session.client("stepfunctions").meta.region_name
+            region = LOCAL if local_endpoint() else session.client("stepfunctions").meta.region_name
             kept = Kept(given.to / f"{place.stack}-{region.replace(' ', '-')}.json")
             parts = _before(given, session) if given.when == "before" else _after(given, place)
             return _write(kept, parts, region)

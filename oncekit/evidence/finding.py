@@ -17,6 +17,8 @@ GREEN, RED, NOBODY, NOT_HERE = "green", "red", "nobody has looked", "not run her
 SIGNS: Mapping[str, str] = {GREEN: "✓", RED: "✗", NOBODY: "?", NOT_HERE: "-"}
 SECRET = re.compile(r"(?<!\d)\d{12}(?!\d)|(?<![A-Z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])")
 """The number of an account, in an ARN or in a name, and the id of an access key."""
+LOCAL = "once up"
+"""In the place of a Region."""
 MOST = 600
 """Characters of an answer that are kept."""
 
@@ -116,10 +118,12 @@ def page(kept: Mapping[str, Any], rows: Mapping[str, Row]) -> str:
         f"| {each['region']} | {each['date']} |"
         for each in kept["latency"]
     ]
+    is_local = any(each["region"] == LOCAL for each in [*found.values(), *kept["latency"]])
+    title = f"# What `{LOCAL}` answered, which is not AWS" if is_local else "# What AWS answered"
     counts = ", ".join(f"{sum(line.startswith(f'| {SIGNS[each]} ') for line in lines)} {each}" for each in SIGNS)
     return "\n".join(
         [
-            *("# What AWS answered", "", f"{counts}.", ""),
+            *(title, "", f"{counts}.", ""),
             *("| | row | fact | expected | seen | where and when |", "|---|---|---|---|---|---|", *lines, ""),
             *("## How long a request takes, in ms", ""),
             *(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from oncekit.evidence.finding import GREEN, NOBODY, NOT_HERE, RED, Finding, Kept, page, scrubbed
 from oncekit.evidence.rows import Row, rows_of
 from oncekit.evidence.tests_on_aws import findings_in
@@ -60,6 +62,16 @@ def test_the_page_has_every_row_and_says_where_nobody_has_looked(tmp_path: Path)
         f"| - | V79 | fact V79 | expected | not run here: no API | {where} |",
         f"| ✓ | policies | policies | e | e | {where} |",
     ]
+
+
+@pytest.mark.parametrize(
+    ("region", "title"), [("eu-west-1", "What AWS answered"), ("once up", "What `once up` answered")]
+)
+def test_a_page_of_once_up_does_not_say_that_aws_answered(tmp_path: Path, region: str, title: str) -> None:
+    kept = Kept(tmp_path / "once.json")
+    kept.add([Finding("V10", "e", "e", GREEN)], [], **{**ABOUT, "region": region})
+    first = page(kept.read(), {}).splitlines()[0]
+    assert first.startswith(f"# {title}") and ("not AWS" in first) is (region == "once up")
 
 
 def test_a_row_is_green_if_all_of_its_tests_ran_and_passed() -> None:
