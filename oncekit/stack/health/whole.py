@@ -116,7 +116,7 @@ def _function(patient: Patient, operation: str, named: Named | None) -> Iterator
 
 def announced(patient: Patient) -> Iterator[Finding]:
     """Whether Lambda reads the stream, where ends are announced: of what cannot be read no metric has a value, so no
-    alarm rings. That a result of it that is none begins with PROBLEM is unconfirmed."""
+    alarm rings. That a result of it that is none begins with PROBLEM is unconfirmed (V124)."""
     name = patient.stack.outputs.get("AnnounceEndFunctionName")
     if name is None:
         return
