@@ -1013,7 +1013,11 @@ def test_a_function_of_an_image_is_told_and_stops_nothing_else(empty: Applicatio
 
 def test_a_function_whose_events_depend_on_a_condition_is_added(empty: Application) -> None:
     events = "!If [IsProd, { A: { Type: Api } }, { B: { Type: Api } }]"
-    added(empty, f"{{ Runtime: nodejs22.x, Handler: app.handler, CodeUri: code, Events: {events} }}", "Event with id [Fn::If]")
+    added(
+        empty,
+        f"{{ Runtime: nodejs22.x, Handler: app.handler, CodeUri: code, Events: {events} }}",
+        "Event with id [Fn::If]",
+    )
 
 
 def added(application: Application, properties: str, told: str) -> None:
