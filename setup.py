@@ -32,7 +32,8 @@ class WithApplication(build_py):
         to.mkdir(parents=True)
         for name in APPLICATION:
             if Path(name).is_dir():
-                shutil.copytree(name, to / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+                # A local cloud that was started here has left a build/ beside each template.
+                shutil.copytree(name, to / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
             else:
                 shutil.copy2(name, to / name)
 

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -71,7 +72,7 @@ def _pinned(requirements: Path) -> dict[str, str]:
 def _check_bundle(root: Path, packed: Path, architecture: str) -> str:
     """It lacks nothing, and what it deploys answers a request, on the local cloud."""
     with tempfile.TemporaryDirectory() as temporary:
-        zipfile.ZipFile(packed).extractall(temporary)
+        zipfile.ZipFile(packed).extractall(temporary)  # noqa: S202 a zip, and our own
         folder = Path(temporary).resolve() / packed.stem
         if lacking := bundle.missing(folder, [*_pinned(root / "shared" / "requirements.txt")], architecture):
             raise Problem(f"{packed.name}: {'; '.join(lacking)}")
@@ -90,6 +91,8 @@ def _check_packages(root: Path, index: Path, version: str) -> str:
     for name in (source.name, wheel.name):
         if not name.startswith(f"oncekit-{version}"):
             raise Problem(f"{name} is not the version {version} of pyproject.toml")
+    if differs := list(differences(root, source, wheel)):
+        raise Problem("; ".join(differs))
     with tempfile.TemporaryDirectory() as temporary:
         environment, empty = Path(temporary) / "environment", Path(temporary) / "empty"
         empty.mkdir()
@@ -111,6 +114,20 @@ def _check_packages(root: Path, index: Path, version: str) -> str:
     if copied != version:
         raise Problem(f"once init copied the version {copied}")
     return f"{source.name}, {wheel.name}: installed, once --help, once init and once run"
+
+
+def differences(root: Path, source: Path, wheel: Path) -> Iterator[str]:
+    """What an sdist and a wheel have of the application more or less than is committed, a sentence each."""
+    below = "oncekit/application/"
+    in_wheel = {name.removeprefix(below) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(below)}
+    parts = {name.partition("/")[0] for name in in_wheel}
+    with tarfile.open(source) as sdist:
+        files = {each.name.partition("/")[2] for each in sdist.getmembers() if each.isfile()}
+    in_source = {name for name in files if name.partition("/")[0] in parts}
+    committed = set(_run(root, "git", "ls-files", "-z", "--", *parts).split("\0")) - {""}
+    for package, names in ((source, in_source), (wheel, in_wheel)):
+        if differing := sorted(names ^ committed):
+            yield f"{package.name} differs from what is committed in {', '.join(differing)}"
 
 
 def _run(where: Path, *command: str) -> str:

@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "template.yaml", "samconfig.toml")
 FOLDERS = ("oncekit", "api", "operations", "announcements", "examples", "shared", "statemachine", "functions", "events")
 DEPENDENCIES = "dependencies"
+LEFT = "build/local/template-0"
+"""What a local cloud leaves beside a template of the checkout, however deep."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,25 @@ class Installed:
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built as `make wheel` does, from a copy: what an earlier build left in the checkout is not in it."""
-    copy, to = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout, without what an earlier build left there, in which a local cloud has been."""
+    copy = tmp_path_factory.mktemp("source")
     for name in SOURCES:
         shutil.copy2(ROOT / name, copy / name)
     for name in FOLDERS:
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
+    for template in [*copy.glob("*/template.yaml")]:
+        (template.parent / LEFT).parent.mkdir(parents=True)
+        (template.parent / LEFT).touch()
+    return copy
+
+
+@pytest.fixture(scope="session")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built as `make wheel` does."""
+    to = tmp_path_factory.mktemp("wheel")
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-index", "--no-deps")
-    subprocess.run([*pip, "--no-build-isolation", "-w", to, copy], check=True, capture_output=True)
+    subprocess.run([*pip, "--no-build-isolation", "-w", to, source], check=True, capture_output=True)
     (found,) = to.glob("*.whl")
     return found
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+import tarfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from installed.conftest import Installed
+from installed.conftest import LEFT, Installed
 from packaging.requirements import Requirement
 
 from oncekit.cli.main import COMMANDS
@@ -84,6 +87,17 @@ def test_the_wheel_has_types_and_nothing_that_is_only_for_this_repository(wheel:
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == {"once", "oncekit"}
     left_out = ("oncekit/gate", "oncekit/proof", "oncekit/bench", "oncekit/evidence", "oncekit/release")
     assert not [name for name in names if name.startswith(left_out) or "__pycache__" in name]
+
+
+def test_what_a_local_cloud_left_beside_the_templates_is_in_no_package(
+    source: Path, wheel: Path, tmp_path: Path
+) -> None:
+    build = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, tmp_path], cwd=source, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as packed:
+        names = [*zipfile.ZipFile(wheel).namelist(), *packed.getnames()]
+    assert [*source.rglob(LEFT)] and [name for name in names if name.endswith(LEFT)] == []
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import tarfile
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
@@ -177,3 +179,36 @@ def test_all_that_is_uploaded_has_its_sum(tmp_path: Path) -> None:
         (folder / f"{name}.publish.attestation").touch()
     patterns = [each for each in command.split() if each.startswith("release/index/")]
     assert {found.name for each in patterns for found in tmp_path.glob(each)} == packages
+
+
+# ---- packages ----
+
+
+def packages(folder: Path, *, more: str = "", less: str = "") -> tuple[Path, Path]:
+    """An sdist and a wheel with the announcements, as far as their names go, and another file or one less."""
+    tracked = subprocess.run(["git", "ls-files", "announcements", "events"], cwd=ROOT, capture_output=True, text=True)
+    names = [*(set(tracked.stdout.split()) - {less}), *filter(None, [more])]
+    source, wheel = folder / "a.tar.gz", folder / "a.whl"
+    with tarfile.open(source, "w:gz") as sdist, zipfile.ZipFile(wheel, "w") as packed:
+        for name in names:
+            sdist.addfile(tarfile.TarInfo(f"a-1/{name}"))
+            packed.writestr(f"oncekit/application/{name}", "")
+        sdist.addfile(tarfile.TarInfo("a-1/PKG-INFO"))
+        packed.writestr("oncekit/problem.py", "")
+    return source, wheel
+
+
+def test_a_package_whose_application_is_the_committed_one_differs_in_nothing(tmp_path: Path) -> None:
+    assert list(check.differences(ROOT, *packages(tmp_path))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("announcements/build/local/template-0", "more"), ("events/charge-payment.json", "less")],
+)
+def test_what_a_package_has_more_or_less_than_is_committed_is_named(tmp_path: Path, name: str, how: str) -> None:
+    told = list(check.differences(ROOT, *packages(tmp_path, **{how: name})))
+    assert told == [
+        f"a.tar.gz differs from what is committed in {name}",
+        f"a.whl differs from what is committed in {name}",
+    ]
