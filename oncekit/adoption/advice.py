@@ -7,6 +7,7 @@ import os
 from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from oncekit.adoption import fixture, folder, node_code
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
@@ -21,6 +22,7 @@ from oncekit.adoption.shapes import BODY, DETAIL, EVENT_CLASS, KEY, LOCK, OF_HTT
 from oncekit.adoption.trigger import FromRule
 from oncekit.contract.own_stack import ONCE
 from oncekit.contract.picked_request import LASTING
+from oncekit.local.events.patterns import matches
 from oncekit.local.lambda_runtime.entry import has_library
 from oncekit.local.lambda_runtime.languages import NODE
 from oncekit.local.templates.definition import DefinitionError
@@ -84,6 +86,8 @@ and a repeat does no harm (docs/alternatives.md)""",
     KEY: f"takes for a key an id that AWS makes anew for each message or call: {ANOTHER_REQUEST}",
 }
 """What is wrong in every lane."""
+ENDS = ("Operation Completed", "Operation Failed", "Operation Quarantined")
+"""The detail types of what Once announces, as docs/announcements.md has them."""
 
 
 def warnings(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
@@ -97,6 +101,11 @@ def warnings(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
         yield from _of_runtime(template, function)
         yield from (told for name, told in unlike(template) if name == function)
     yield from told_of_envelopes(template, wanted)
+    if isinstance(trigger, FromRule) and _takes_its_own_end(trigger.pattern, wanted.operation.name):
+        yield (
+            f"where ends are announced, the rule takes the end of {wanted.operation.name} itself, which starts it "
+            "again, for ever: name the operations it is for in the pattern, by detail.operation"
+        )
     if trigger is not None and (source := trigger.source) is not None:
         for name, event in _readers(template, source.logical_id):
             yield (
@@ -142,6 +151,18 @@ def _of_condition(template: ApplicationTemplate, function: str) -> Iterator[str]
             f"{function} is made only where its Condition {condition} is true, and {ONCE}, which refers to it, cannot "
             f"be made elsewhere: take the Condition away, or give {ONCE} the same"
         )
+
+
+def _takes_its_own_end(pattern: Mapping[str, Any], operation: str) -> bool:
+    """Whether a pattern that asks for what Once announces takes the end of an operation, as far as can be known here.
+
+    One that says neither source nor detail type is about something else.
+    """
+    asked = {name: pattern[name] for name in ("source", "detail-type") if name in pattern}
+    if asked and "operation" in (detail := pattern.get("detail", {})):
+        asked["detail"] = {"operation": detail["operation"]}
+    ends = [{"source": "once", "detail-type": end, "detail": {"operation": operation}} for end in ENDS]
+    return bool(asked) and any(matches(asked, end) for end in ends)
 
 
 def _of_shapes(template: ApplicationTemplate, function: str, code: Code, wanted: Wanted) -> Iterator[str]:

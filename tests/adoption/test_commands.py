@@ -6,6 +6,7 @@ import ast
 import contextlib
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import yaml
 from adoption.conftest import APPLICATION, Application
 from once.validation import PayloadSchema
 
+from oncekit.adoption.advice import ENDS
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operation import Wanted, schema_of
 from oncekit.adoption.trigger import FromRule
@@ -1119,6 +1121,35 @@ def test_the_id_of_an_event_as_a_key_is_told(ready: Application) -> None:
     done = ready.once("new", "bill", *of_rule, "--key", "$.id")
     assert done.code == 0 and f"--key $.id {ANEW.format('EventBridge')} event" in done.err
     assert "anew" not in ready.once("new", "bill-2", *of_rule, "--key", "$.detail.id").err
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_told"),
+    [
+        ({"source": ["once"]}, True),
+        ({"source": [{"prefix": "on"}], "detail": {"status": ["COMPLETED"]}}, True),
+        ({"detail-type": ["Operation Completed"]}, True),
+        ({"detail-type": ["Operation Failed", "Refund"], "detail": {"operation": ["pay", "bill"]}}, True),
+        ({"source": ["once"], "detail": {"operation": [{"anything-but": ["pay"]}]}}, True),
+        ({"source": ["once"], "detail": {"operation": ["pay"]}}, False),
+        ({"source": ["once"], "detail": {"operation": [{"anything-but": ["bill"]}]}}, False),
+        ({"source": ["shop"], "detail-type": ["Operation Completed"]}, False),
+        ({"detail-type": ["Refund"]}, False),
+        ({"region": ["us-east-1"]}, False),
+    ],
+)
+def test_a_rule_that_takes_the_end_of_its_own_operation_is_told(
+    ready: Application, pattern: dict[str, Any], is_told: bool
+) -> None:
+    of_rule = ("--from-rule", f"ShopBus/{json.dumps(pattern)}", "--key", "$.detail.key")
+    done = ready.once("new", "bill", *of_rule)
+    assert done.code == 0, done.err
+    assert ("the rule takes the end of bill itself, which starts it again, for ever" in done.err) is is_told
+
+
+def test_the_detail_types_that_a_rule_is_looked_at_for_are_those_that_are_announced() -> None:
+    announced = Path(__file__).parents[2] / "functions" / "announce_end" / "announcement.py"
+    assert set(re.findall(r'"(Operation \w+)"', announced.read_text())) == set(ENDS)
 
 
 def test_the_generated_test_of_a_fifo_queue_holds(ready: Application) -> None:
