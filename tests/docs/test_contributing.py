@@ -1,7 +1,8 @@
-"""CONTRIBUTING.md: the places that a new state touches are those that name all states of a kind; what CI runs."""
+"""CONTRIBUTING.md: the places that a new state touches are those that name all of a kind; what CI runs."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,8 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MACHINES = rendered_definitions(ROOT / "template.yaml")
 LANES = {name: MACHINES[name]["States"] for name in ("operation", "fast")}
 OF_EITHER: Mapping[str, Mapping[str, Any]] = {name: state for lane in LANES.values() for name, state in lane.items()}
+ERRORS = [state["Error"] for state in OF_EITHER.values() if state["Type"] == "Fail"]
+REFUSED_AS = re.findall(r'"refusedAs": "([^"]+)"', json.dumps(LANES))
 KINDS = {
     "of any machine": {name for machine in MACHINES.values() for name, _ in states_of(machine)},
     "of the full lane": set(LANES["operation"]),
@@ -26,6 +29,9 @@ KINDS = {
     "of either lane": set(OF_EITHER),
     "that writes the record": {n for n, state in OF_EITHER.items() if "updateItem" in state.get("Resource", "")},
     "that fails an execution": {name for name, state in OF_EITHER.items() if state["Type"] == "Fail"},
+    "that fails with a new error": {
+        error for said in [*ERRORS, *REFUSED_AS] for error in re.findall(r"\b[A-Z]\w+", said)
+    },
 }
 PLACES = re.findall(r"^\| ((?:of|that) [a-z ]+) \| `([\w./-]+)` \| (.+) \|$", PAGE, re.MULTILINE)
 
@@ -56,7 +62,7 @@ def test_a_state_that_is_named_nowhere_is_missing_in_every_place_of_its_kind(kin
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_that_names_all_states_of_a_kind_is_on_the_page(kind: str) -> None:
+def test_a_file_that_names_all_of_a_kind_is_on_the_page(kind: str) -> None:
     listed = {place for _, place, _ in PLACES}
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     files = [each for each in tracked if each.endswith((".py", ".md", ".yaml", ".svg")) and each not in listed]
