@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Those that Once promises besides that of .venv.
 PYTHONS = $(filter-out $(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")'),3.11 3.12 3.13 3.14)
 
-.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak check format lint audit secrets sam release release-check site reference pictures bench clean requirements tools cdk browser
+.PHONY: help setup development wheel demo demos test test-moto e2e before-deploy evidence proof soak check format lint audit secrets sam runtime-is-here release release-check site reference pictures bench clean requirements tools cdk browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -120,8 +120,10 @@ sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 RUNTIME := python3.13
 RELEASE := build/release
 
-release: development .venv-release/installed .venv-sam/installed ## Build all that a release has, into build/release: packages, bundles, SBOMs, checksums
-	@$(RUNTIME) -c pass || { echo "sam build needs $(RUNTIME) on PATH, the runtime of the functions" >&2; exit 2; }
+runtime-is-here:
+	@$(RUNTIME) -c pass || { echo "sam build needs $(RUNTIME) on PATH, the runtime of the functions; or try: make RUNTIME=PATH/OF/python3.13 $(MAKECMDGOALS)" >&2; exit 2; }
+
+release: runtime-is-here development .venv-release/installed .venv-sam/installed ## Build all that a release has, into build/release (RUNTIME=a python3.13 that is not on PATH)
 	@rm -rf $(RELEASE) build/lib build/bdist.*
 	@mkdir -p $(RELEASE)/index
 	@# The wheel is built from the sdist: what that forgot is missing in both.

@@ -212,3 +212,12 @@ def test_what_a_package_has_more_or_less_than_is_committed_is_named(tmp_path: Pa
         f"a.tar.gz differs from what is committed in {name}",
         f"a.whl differs from what is committed in {name}",
     ]
+
+
+def test_without_the_functions_runtime_a_release_is_refused_before_it_installs(
+    tmp_path: Path,
+) -> None:
+    make = ("make", "-f", str(ROOT / "Makefile"), "release", "RUNTIME=python-that-is-not-here")
+    done = subprocess.run(make, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "sam build needs python-that-is-not-here on PATH" in done.stderr
+    assert list(tmp_path.iterdir()) == []
