@@ -65,8 +65,8 @@ class LocalCloud(Cloud):
         It gets what the template gives each of its operations: the layer, and the timeout unless another is given.
         It may do everything unless `role` is given, the logical id of a role of the template.
         """
-        if not code.is_dir():
-            raise LocalCloudError(f"operation {operation}: {code} is not a folder")
+        if not isinstance(code, Path) or not code.is_dir():
+            raise LocalCloudError(f"operation {operation}: {str(code)!r} is no pathlib.Path of a folder")
         if role is not None and self.permissions.arn_of(role) is None:
             raise LocalCloudError(f"operation {operation}: the template has no role {role}")
         path = {folder for spec in self.deployed.functions.values() for folder in spec.python_path}

@@ -108,6 +108,12 @@ def test_only_one_cloud_is_open_in_a_process(cloud: LocalCloud) -> None:
     assert cloud.run(CHARGE).status == "SUCCEEDED"
 
 
+def test_the_folder_of_a_function_given_as_a_text_is_told_what_it_must_be(cloud: LocalCloud) -> None:
+    folder: Any = "functions/charge_payment"
+    with pytest.raises(LocalCloudError, match=r"charge_payment' is no pathlib\.Path of a folder"):
+        cloud.add_function("x", folder)
+
+
 def test_a_stack_can_become_prod_and_dev_again_with_its_records_and_answers(cloud: LocalCloud) -> None:
     large = {"operation": "build-report", "idempotencyKey": "large", "payload": {"bytes": 300_000}}
     first = cloud.run(large)
