@@ -260,3 +260,15 @@ def test_all_that_the_text_for_terraform_names_is_in_it(terraform: Resources) ->
             assert ("resource", type_, name) in terraform, f"{type_}.{name}"
         for type_, name in re.findall(r"\bdata\.(aws_\w+)\.(\w+)\.\w+", block):
             assert ("data", type_, name) in terraform, f"data.{type_}.{name}"
+
+
+def test_the_function_of_the_page_is_what_a_machine_calls_and_gets_the_payload(
+    cloud: LocalCloud, tmp_path: Path
+) -> None:
+    [code] = blocks("python")
+    (tmp_path / "app.py").write_text(code)
+    cloud.add_function("charge", tmp_path)
+    request = {"operation": "charge", "idempotencyKey": "of-other-tools", "payload": {"orderId": "o-1", "amount": 12}}
+    ended = cloud.run(request)
+    assert ended.status == "SUCCEEDED", ended.why
+    assert json.loads(ended.output["result"])["orderId"] == "o-1"
