@@ -145,10 +145,6 @@ class Resolver:
             return self.resolve(argument[3]["DefaultValue"])
         return self.resolve(self.mappings[name][first][second])
 
-    def _zones(self, argument: Any) -> list[str]:
-        region = self.resolve(argument) or self.parameters["AWS::Region"]
-        return [f"{region}{zone}" for zone in "abc"]
-
     def are_all_in(self, some: Any, others: Any) -> bool:
         """Whether all values of one list are in another, as rules of a template ask."""
         there = set(map(as_text, as_list(self.resolve(others))))
