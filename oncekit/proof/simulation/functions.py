@@ -29,7 +29,6 @@ from oncekit.local.patching import replaced
 from oncekit.promises.journal import Actor, Journal
 from oncekit.proof.simulation.scheduler import Dropped, Scheduler
 
-ROOT = Path(__file__).parents[3]
 Handler = Callable[[Any, Any], Any]
 KILLED = "Runtime.ExitError", "RequestId: 0 Error: Runtime exited with error: signal: killed"
 
