@@ -74,20 +74,22 @@ def resolve(
 
     Raises Problem for a message, or a reason, that does not fit into the record.
     """
+    from once.canonical import size_of  # slow to import, and no other decision needs it
+
     record = read(stack, id, *OPEN)
     if record["status"] != "QUARANTINED" and not is_pending(record):
         raise Changed(f"{id}: it is IN_PROGRESS, and not pending, so its owner says how it ends; nothing was changed")
     then = _next(stack, record)
     days = stack.number("RetentionDays")
     ended: dict[str, Any] = {"finishedAt": _iso(stack.now()), "expiresAt": int(stack.now()) + days * 86400}
-    room = MOST_INLINE_BYTES - _size(id) - 1024  # as ExecuteBusinessLogic reckons it
+    room = MOST_INLINE_BYTES - size_of(id) - 1024  # as ExecuteBusinessLogic reckons it
     if result is None:
-        if (size := _size(str(failure))) > room:
+        if (size := size_of(str(failure))) > room:
             raise Problem(
                 f"{id}: the message has {size:,} bytes, and the record has room for {room:,}; make it shorter"
             )
         ended |= {"status": "FAILED", "error": {"name": "ResolvedByOperator", "message": failure}}
-    elif _size(result) <= room:
+    elif size_of(result) <= room:
         ended |= {"status": "COMPLETED", "result": result}
     else:
         from once.result_store import ResultStore
@@ -181,11 +183,6 @@ def _end(
 def _next(stack: Stack, shown: Record) -> dict[str, Any]:
     """An operator as the owner, under the next fence."""
     return {"owner": new_operator(stack), "fence": shown["fence"] + 1}
-
-
-def _size(text: str) -> int:
-    """As the machines count it: four bytes for each code unit of UTF-16 outside ASCII, so eight for an emoji."""
-    return sum(1 if " " <= each <= "~" else 4 if each <= "\uffff" else 8 for each in text)
 
 
 def _iso(at: float) -> str:
