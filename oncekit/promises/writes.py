@@ -77,7 +77,7 @@ def write_faults(write: Write) -> Iterator[Fault]:
         if new["fence"] != 1:
             yield Fault("P1", "broken", f"{write.id}: begins with fence {new['fence']}")
         return
-    if old.get("decisions") != new.get("decisions") and not by_operator:
+    if old.get("decisions") != new.get("decisions") and write.actor is not None and not by_operator:
         yield Fault("P5", "lost", f"{write.id}: who decided what was changed by {write.actor}")
     if not is_expired(old, write.at):
         yield from _faults_of_change(write, old, new, by_operator)
