@@ -118,8 +118,8 @@ def _started_by(pid: int) -> list[int]:
     A browser gets one, for instance. Only Linux says it, and only as long as who has started one lives.
     """
     found: list[int] = []
-    for file in Path("/proc", str(pid), "task").glob("*/children"):
-        with suppress(OSError):
+    with suppress(OSError):  # it may have ended meanwhile
+        for file in Path("/proc", str(pid), "task").glob("*/children"):
             for child in map(int, file.read_text().split()):
                 found += [child, *_started_by(child)]
     return found
