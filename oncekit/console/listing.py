@@ -79,6 +79,8 @@ class Operation:
     rows: Sequence[Row] = ()
     record: Record | None = None
     refused: Sequence[Refused] = ()
+    written: Sequence[str] = ()
+    """What its functions wrote to tables of their own, as JSON."""
 
     @cached_property
     def status(self) -> str:
@@ -128,6 +130,7 @@ class Operation:
         """In what one searches; of an ARN the name: all have the account's number, in which is 12345."""
         yield self.id
         yield from (row.said for row in self.rows)
+        yield from self.written
         if self.record:
             said = [self.record.get(name) for name in SEARCHED]
             yield NAMED.sub("", json.dumps(said, ensure_ascii=False, default=repr))

@@ -128,7 +128,11 @@ class LocalSource:
     def operations(self) -> list[Operation]:
         """All that there are."""
         records = {id: record for id, record in self._records().items() if is_whole(record)}
-        return operations_of(self.rows(), records, self.refused())
+        ran = self._ran()
+        return [
+            replace(each, written=[one.text for one in written]) if (written := self._written(each, ran)) else each
+            for each in operations_of(self.rows(), records, self.refused())
+        ]
 
     def operation(self, id: str) -> Operation:
         """Raises Unknown."""
@@ -219,18 +223,27 @@ class LocalSource:
 
     def invoked(self, id: str, rows: Sequence[Row]) -> Mapping[Invoked, Sequence[str]]:
         """The owners of an id in the direct lane that are known, the oldest first, and what they printed."""
-        owners = [row.part.taken_from for row in reversed(rows)] + [str((self.record(id) or {}).get("owner"))]
-        found = dict.fromkeys(each for each in map(Invoked.of, owners) if each)
+        found = _owners(rows, self.record(id))
         return {each: of_id(id, self._cloud.functions.printed(each.request)) for each in found}
 
     def own_writes(self, id: str, rows: Sequence[Row]) -> list[Written]:
         """What the functions of an operation wrote to tables of their own, by the names of these in the template."""
-        locks = ((each.request_id, members(each.event).get("lock")) for each in self._cloud.functions.invocations)
-        ran = [request for request, lock in locks if members(lock).get("id") == id]
-        ran += [each.request for each in self.invoked(id, rows)]
+        written = self._written(Operation(id, id, rows, self.record(id)), self._ran())
         names = {name: logical_id for logical_id, name in self._cloud.tables.items()}
-        written = (each for request in dict.fromkeys(ran) for each in self._own.by(request))
         return [replace(each, table=names.get(each.table, each.table)) for each in written]
+
+    def _ran(self) -> Mapping[str, Sequence[str]]:
+        """By id, the invocations that a machine made for it."""
+        found: dict[str, list[str]] = {}
+        for each in self._cloud.functions.invocations:
+            found.setdefault(str(members(members(each.event).get("lock")).get("id")), []).append(each.request_id)
+        return found
+
+    def _written(self, operation: Operation, ran: Mapping[str, Sequence[str]]) -> list[Written]:
+        """By its invocations, and by those that had its lock themselves."""
+        owners = (each.request for each in _owners(operation.rows, operation.record))
+        every = dict.fromkeys((*ran.get(operation.id, ()), *owners))
+        return [each for request in every for each in self._own.by(request)]
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""
@@ -287,6 +300,12 @@ class LocalSource:
         with self._changed:
             self._changed.wait_for(lambda: self._version != version, seconds)
             return self._version
+
+
+def _owners(rows: Sequence[Row], record: Mapping[str, object] | None) -> Sequence[Invoked]:
+    """Those in the direct lane that are known, the oldest first."""
+    owners = [row.part.taken_from for row in reversed(rows)] + [str((record or {}).get("owner"))]
+    return list(dict.fromkeys(each for each in map(Invoked.of, owners) if each))
 
 
 def _said(run: Run, part: Part) -> str:

@@ -101,6 +101,18 @@ def test_an_answer_is_found_by_the_id_in_it(
         assert listed(Visitor(source, actions).get(f"/?text={done}").text) == [("COMPLETED", "order-1")]
 
 
+@pytest.mark.parametrize("lane", ["full", "fast"])
+def test_what_was_only_written_to_an_own_table_is_found_by_its_id(
+    cloud: LocalCloud, visitor: Visitor, lane: Lane
+) -> None:
+    """It was charged, and the answer was lost: only its page and the ledger know the charge."""
+    with cloud.intercept(times_out(applied=True, state="ExecuteBusinessLogic")):
+        cloud.run(charge(onCrash="quarantine"), lane=lane)
+    cloud.run(charge("order-2"))
+    charged = re.findall(r"\bch_\w+", html.unescape(visitor.get(record_at(ID)).text))[0]
+    assert listed(visitor.get(f"/?text={charged}").text) == [("QUARANTINED", "order-1")]
+
+
 def test_an_attempt_that_failed_is_found_by_its_error(cloud: LocalCloud, visitor: Visitor) -> None:
     with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
         cloud.run(charge())
