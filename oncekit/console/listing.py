@@ -14,6 +14,7 @@ from functools import cached_property
 
 from oncekit.console.asked import CHUNK, Filter
 from oncekit.console.parts import NAMED, Part
+from oncekit.console.story import VERBS
 from oncekit.console.summary import summary
 from oncekit.contract.words import RELEASED
 
@@ -27,8 +28,16 @@ STATUSES = {
 """What a filter calls them; the same words as in records, but for operations that have refused requests."""
 WRITTEN = ("finishedAt", "pendingSince", "acquiredAt")
 """Times in a record, the latest first."""
-SEARCHED = ("owner", "error", "result", "resultRef", "request", "requestRef", "steps")
+SEARCHED = ("owner", "error", "result", "resultRef", "request", "requestRef", "steps", "decisions")
 """Of a record, but for its id."""
+DECIDED = {
+    "retry": "retried",
+    "resolve": "resolved",
+    "fail": "resolved as failed",
+    "release": "released",
+    "forget": "forgotten",
+}
+"""By the verb of a decision: how else people call what was done, besides what the timeline says of it."""
 Record = Mapping[str, object]
 
 
@@ -126,14 +135,22 @@ class Operation:
         others = [each.error for each in self.refused if each.execution not in known]
         return summary(parts, self.record, now, others)
 
+    @property
+    def _verbs(self) -> Sequence[object]:
+        """Of the decisions in its record; a function with steps may have written anything there."""
+        found = (self.record or {}).get("decisions")
+        return [each.get("verb") for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
     def said(self) -> Iterator[str]:
         """In what one searches; of an ARN the name: all have the account's number, in which is 12345."""
         yield self.id
+        yield from self.statuses
         yield from (row.said for row in self.rows)
         yield from self.written
         if self.record:
             said = [self.record.get(name) for name in SEARCHED]
             yield NAMED.sub("", json.dumps(said, ensure_ascii=False, default=repr))
+            yield from (f"{DECIDED[verb]} {VERBS[verb]}" for verb in DECIDED if verb in self._verbs)
         yield from (NAMED.sub("", f"{each.error} {each.execution} {each.request}") for each in self.refused)
 
 

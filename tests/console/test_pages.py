@@ -113,6 +113,33 @@ def test_what_was_only_written_to_an_own_table_is_found_by_its_id(
     assert listed(visitor.get(f"/?text={charged}").text) == [("QUARANTINED", "order-1")]
 
 
+@pytest.mark.parametrize(
+    "asked", [getpass.getuser(), "bank says", "resolved", "gave its answer", "retried", "had it run again"]
+)
+def test_an_operation_is_found_by_what_a_person_decided(cloud: LocalCloud, visitor: Visitor, asked: str) -> None:
+    cloud.run(asking())
+    cloud.run(charge("order-2"))
+    act = record_at(ASKED).replace("/record/", "/act/{}/")
+    assert visitor.post(act.format("retry"), {"because": "not charged"}).status_code == 303
+    cloud.settle()
+    answer = {"result": "1", "because": "the bank says so", "sure": "yes"}
+    assert visitor.post(act.format("resolve"), answer).status_code == 303
+    assert listed(visitor.get(f"/?text={asked}").text) == [("COMPLETED", "order-1")]
+
+
+@pytest.mark.parametrize("asked", ["refused", "Refused order-1", "in progress refused"])
+def test_an_operation_is_found_by_the_words_of_its_status(cloud: LocalCloud, visitor: Visitor, asked: str) -> None:
+    def look() -> None:
+        cloud.run(charge(amount=1))
+        found.append([key for _, key in listed(visitor.get(f"/?text={asked}").text)])
+
+    found: list[list[str]] = []
+    cloud.run(charge("order-2"))
+    with cloud.intercept(before(look, state="ExecuteBusinessLogic")):
+        cloud.run(charge())
+    assert found == [["order-1"]]
+
+
 def test_an_attempt_that_failed_is_found_by_its_error(cloud: LocalCloud, visitor: Visitor) -> None:
     with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
         cloud.run(charge())
