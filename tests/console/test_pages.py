@@ -9,6 +9,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -174,6 +175,62 @@ def test_requests_are_found_by_the_time_that_people_tell(
         cloud.clock.advance(later)  # type: ignore[attr-defined]
     date = (midnight + datetime.timedelta(days=1)).date()
     assert [key for _, key in listed(visitor.get(f"/?{asked.format(date=date)}").text)] == keys
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "03:57:27 PM",
+        "03:57:27\u202fPM",
+        "03:57:27.123 p.m.",
+        "3:57 pm",
+        "3:57pm, order",
+        "4pm",
+        "4 PM",
+        "15.57",
+        "{date}T15:57",
+        "{date}T15:57:27",
+        "{date}T14:57:27Z",
+        "15:57-15:58",
+        "15:50 to 16:10",
+        "3:50 pm – 4 pm",
+        "15:50 - 3:50",
+    ],
+)
+def test_requests_are_found_by_a_time_as_the_page_or_a_record_shows_it(
+    cloud: LocalCloud, visitor: Visitor, told: str
+) -> None:
+    """At 15:57:27 in Lagos, an hour before UTC all the year; the other one at 3:57:27 of the next."""
+    told = told.format(date=_at_1557_in_lagos_and_twelve_hours_later(cloud, visitor))
+    assert [key for _, key in listed(visitor.get(f"/?text={quote(told)}").text)] == ["order-1"]
+
+
+@pytest.mark.parametrize(
+    "told", ["15:59-16:10", "16.57", "{date}T03:57", "{date}T15:57Z", "12:57 am", "13 pm", "0001-01-01T00:00"]
+)
+def test_another_time_finds_nothing_and_the_page_says_which_it_knows(
+    cloud: LocalCloud, visitor: Visitor, told: str
+) -> None:
+    told = told.format(date=_at_1557_in_lagos_and_twelve_hours_later(cloud, visitor))
+    page = visitor.get(f"/?text={quote(told)}").text
+    assert not listed(page) and "Times that a search knows: 10:00, " in page
+
+
+def test_a_number_with_a_point_may_be_text_as_well_as_a_time(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(charge(payload={"orderId": "12345", "amount": 4200, "currency": "EUR", "note": "pays 12.50"}))
+    cloud.run(charge("order-2"))
+    assert [key for _, key in listed(visitor.get("/?text=12.50").text)][-1] == "order-1"
+
+
+def _at_1557_in_lagos_and_twelve_hours_later(cloud: LocalCloud, visitor: Visitor) -> datetime.date:
+    visitor.client.set_cookie("zone", "Africa/Lagos", domain="127.0.0.1")
+    at = datetime.datetime.fromtimestamp(cloud.clock.now(), ZoneInfo("Africa/Lagos"))
+    then = at.replace(hour=15, minute=57, second=27) + datetime.timedelta(days=1)
+    cloud.clock.advance((then - at).total_seconds())  # type: ignore[attr-defined]
+    cloud.run(charge())
+    cloud.clock.advance(12 * 3600)  # type: ignore[attr-defined]
+    cloud.run(charge("order-2"))
+    return then.date()
 
 
 def test_refused_counts_what_was_refused_for_another_payload_and_both_are_shown(

@@ -9,7 +9,7 @@ from urllib.parse import quote as in_url
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
-from oncekit.console.asked import WHEN, Filter
+from oncekit.console.asked import TIMES, WHEN, Filter
 from oncekit.console.listing import STATUSES, listing
 from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
@@ -25,7 +25,14 @@ def requests(console: Console, request: Request) -> Response:
     now = console.source.now()
     asked = Filter.of(request.args, now, zone_of(request))
     found = listing(console.source.operations(), asked)
-    words: dict[str, Any] = {"statuses": STATUSES, "when": WHEN, "kinds": KINDS, "kept": KEPT, "now": now}
+    words: dict[str, Any] = {
+        "statuses": STATUSES,
+        "when": WHEN,
+        "times": TIMES,
+        "kinds": KINDS,
+        "kept": KEPT,
+        "now": now,
+    }
     return console.page("requests.html", "requests", asked=asked, listing=found, **words)
 
 
