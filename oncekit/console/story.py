@@ -55,7 +55,7 @@ def story(
     told = [
         *_asked_before(owners, known),
         *_logged_before(owners, logged),
-        *(found for number, each in enumerate(owners) for found in _of_owner(each, owners[:number])),
+        *(found for number in range(len(owners)) for found in _of_owners(owners, number, known)),
         *_decided(known),
         *_of_record(owners, known, now),
         *_of_others(parts),
@@ -64,6 +64,18 @@ def story(
 
 
 # ---- owners ----
+
+
+def _of_owners(owners: Sequence[Part], number: int, record: Mapping[str, Any]) -> Iterator[Moment]:
+    part = owners[number]
+    yield from _of_owner(part, owners[:number])
+    next_began = next((each.began for each in owners[number + 1 :]), None)
+    answered = [
+        at for each in _decisions(record) if each["verb"] in ("resolve", "fail") and (at := time_of(each.get("at")))
+    ]
+    ended = part.ended if part.ending.kind in ("stopped", "broken") else None
+    if ended and any(ended <= at and (next_began is None or at < next_began) for at in answered):
+        yield Moment("unknown", "What happened until a person decided is not kept")
 
 
 def _of_owner(part: Part, owners: Sequence[Part]) -> Iterator[Moment]:
@@ -243,11 +255,15 @@ def _open(record: Mapping[str, Any], last: Part | None, now: datetime.datetime) 
 
 def _decided(record: Mapping[str, Any]) -> Iterator[Moment]:
     """What operators decided, as far as the record keeps it; a function with steps may have written anything there."""
+    for each in _decisions(record):
+        because = f": {each['because']}" if "because" in each else ""
+        yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", time_of(each.get("at")))
+
+
+def _decisions(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     found = record.get("decisions")
-    for each in found if isinstance(found, list) else ():
-        if isinstance(each, Mapping) and each.get("verb") in VERBS:
-            because = f": {each['because']}" if "because" in each else ""
-            yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", time_of(each.get("at")))
+    every = found if isinstance(found, list) else []
+    return [each for each in every if isinstance(each, Mapping) and each.get("verb") in VERBS]
 
 
 def _of_others(parts: Sequence[Part]) -> Iterator[Moment]:

@@ -148,6 +148,19 @@ def test_after_a_decision_the_owners_before_it_are_still_told(operator: Operator
     assert decided == ["person", "person", "failure"]
 
 
+@pytest.mark.parametrize("option", ["--failed", "--result"])
+def test_the_timeline_says_that_what_led_to_a_decision_is_not_kept(operator: Operator, option: str) -> None:
+    """Recovery did it, of which the record names nothing once a person has decided."""
+    operator.died_in("Finalize")
+    operator.lease_over()
+    operator.sweep()
+    assert operator.record["status"] == "QUARANTINED"
+    assert operator.once("resolve", ID, option, operator.file("7")).code == 0
+    moments = shown(operator)["timeline"]["moments"]
+    assert [each["kind"] for each in moments][3:6] == ["died", "unknown", "person"]
+    assert moments[4]["what"].endswith("is not kept") and moments[4]["at"] is None
+
+
 def test_an_attempt_of_an_owner_without_a_history_is_told_by_its_log(operator: Operator) -> None:
     operator.cloud.run(operator.request(), lane="fast")
     with logged(operator, [(0, own("x")), (2000, own("y"))]):
