@@ -14,7 +14,7 @@ from functools import cached_property
 
 from oncekit.console.asked import CHUNK, Filter
 from oncekit.console.parts import NAMED, Part
-from oncekit.console.story import VERBS
+from oncekit.console.story import VERBS, decisions
 from oncekit.console.summary import summary
 from oncekit.contract.words import RELEASED
 
@@ -135,12 +135,6 @@ class Operation:
         others = [each.error for each in self.refused if each.execution not in known]
         return summary(parts, self.record, now, others)
 
-    @property
-    def _verbs(self) -> Sequence[object]:
-        """Of the decisions in its record; a function with steps may have written anything there."""
-        found = (self.record or {}).get("decisions")
-        return [each.get("verb") for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
-
     def said(self) -> Iterator[str]:
         """In what one searches; of an ARN the name: all have the account's number, in which is 12345."""
         yield self.id
@@ -150,7 +144,7 @@ class Operation:
         if self.record:
             said = [self.record.get(name) for name in SEARCHED]
             yield NAMED.sub("", json.dumps(said, ensure_ascii=False, default=repr))
-            yield from (f"{DECIDED[verb]} {VERBS[verb]}" for verb in DECIDED if verb in self._verbs)
+            yield from (f"{DECIDED[each['verb']]} {VERBS[each['verb']]}" for each in decisions(self.record))
         yield from (NAMED.sub("", f"{each.error} {each.execution} {each.request}") for each in self.refused)
 
 

@@ -71,7 +71,7 @@ def _of_owners(owners: Sequence[Part], number: int, record: Mapping[str, Any]) -
     yield from _of_owner(part, owners[:number])
     next_began = next((each.began for each in owners[number + 1 :]), None)
     answered = [
-        at for each in _decisions(record) if each["verb"] in ("resolve", "fail") and (at := time_of(each.get("at")))
+        at for each in decisions(record) if each["verb"] in ("resolve", "fail") and (at := time_of(each.get("at")))
     ]
     ended = part.ended if part.ending.kind in ("stopped", "broken") else None
     if ended and any(ended <= at and (next_began is None or at < next_began) for at in answered):
@@ -254,16 +254,17 @@ def _open(record: Mapping[str, Any], last: Part | None, now: datetime.datetime) 
 
 
 def _decided(record: Mapping[str, Any]) -> Iterator[Moment]:
-    """What operators decided, as far as the record keeps it; a function with steps may have written anything there."""
-    for each in _decisions(record):
+    """What operators decided."""
+    for each in decisions(record):
         because = f": {each['because']}" if "because" in each else ""
         yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", time_of(each.get("at")))
 
 
-def _decisions(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def decisions(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """As far as the record keeps them; a function with steps may have written anything there."""
     found = record.get("decisions")
     every = found if isinstance(found, list) else []
-    return [each for each in every if isinstance(each, Mapping) and each.get("verb") in VERBS]
+    return [each for each in every if isinstance(each, Mapping) and str(each.get("verb")) in VERBS]
 
 
 def _of_others(parts: Sequence[Part]) -> Iterator[Moment]:

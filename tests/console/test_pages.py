@@ -442,6 +442,19 @@ def test_who_decided_what_and_why_is_in_the_timeline(cloud: LocalCloud, visitor:
     assert f"{getpass.getuser()} had it run again: it was &lt;b&gt;not&lt;/b&gt; charged" in said
 
 
+def test_attempts_say_that_they_begin_anew_where_a_person_had_it_run_again(cloud: LocalCloud, visitor: Visitor) -> None:
+    """The timeline goes on counting: it tells of the attempts before, too."""
+
+    def attempts() -> list[str]:
+        return re.findall(r"<dt>Attempts</dt><dd>(.*?)</dd>", visitor.get(record_at(ASKED)).text)
+
+    cloud.run(asking())
+    assert attempts() == ["1"]
+    assert visitor.post(record_at(ASKED).replace("/record/", "/act/retry/"), {}).status_code == 303
+    cloud.settle()
+    assert attempts() == ["1 since it was run again"]
+
+
 def test_the_owner_of_a_record_in_the_fast_lane_leads_to_its_execution(cloud: LocalCloud, visitor: Visitor) -> None:
     seen: list[str] = []
     with cloud.intercept(before(lambda: seen.append(visitor.get("/waiting").text), state="ExecuteBusinessLogic")):
