@@ -187,7 +187,7 @@ RULES = {
     "nobody but an operator says who decided": Rule(
         "P5 lost: who decided what was changed",
         change(lock(decisions=DECIDED), lock(decisions=[])),
-        by_operator(lock(), failed("operator-1", 2, decisions=DECIDED)),
+        [made(lock(), failed("operator-1", 2, decisions=DECIDED)) for made in (by_operator, by_nobody)],
     ),
     "who decided is known after the next request": Rule(
         "P5 lost: who decided what was changed",
