@@ -497,6 +497,12 @@ def test_a_quarantined_operation_is_resolved_from_its_record(cloud: LocalCloud, 
     assert "the result: not JSON" in visitor.post(act, {"result": "{", "failed": ""}).text
     asked = visitor.post(act, {"result": '{"a": 1.10}', "failed": ""})
     assert asked.status_code == 200 and re.sub("<.*?>", "", asked.text).count("&#34;a&#34;: 1.1\n") == 1
+    typed = '{\r\n "a": 1,\r\n "b": "\u200c"\r\n}'
+    for page in (
+        visitor.post(act, {"result": typed, "failed": ""}),
+        visitor.post(act, {"result": typed, "failed": "x"}),
+    ):
+        assert typed in html.unescape(page.text), "what is sent on is what was typed"
     assert (cloud.record(ASKED) or {})["status"] == "QUARANTINED"
     assert visitor.post(act, {"result": '{"a": 1.10}', "failed": "", "sure": "1"}).status_code == 303
     assert (cloud.record(ASKED) or {})["result"] == '{"a":1.1}'
