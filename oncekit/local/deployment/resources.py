@@ -95,8 +95,7 @@ NAME_PROPERTY = {
     "AWS::Events::EventBus": "Name",
     "AWS::Scheduler::Schedule": "Name",
     "AWS::Pipes::Pipe": "Name",
-    "AWS::SecretsManager::Secret": "Name",
-    "AWS::SSM::Parameter": "Name",
+    **dict.fromkeys(("AWS::SecretsManager::Secret", "AWS::SSM::Parameter"), "Name"),
 }
 
 
