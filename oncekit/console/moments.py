@@ -138,8 +138,9 @@ def _waited(moments: Sequence[Moment], began: datetime.datetime, now: datetime.d
     seconds = 0.0
     for number, each in enumerate(moments):
         if each.kind == "quarantined" and each.at:
-            decided = (after.at for after in moments[number:] if after.kind == "person" and after.at)
-            seconds += between(each.at, next(decided, now))
+            # What a person started again says so, too, where the decision itself is not kept any more.
+            goes_on = (after.at for after in moments[number + 1 :] if after.kind != "others" and after.at)
+            seconds += between(each.at, next(goes_on, now))
     if seconds >= 1:
         yield f"{duration(seconds)} waiting for a person"
 

@@ -186,13 +186,14 @@ def _asked_before(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator
     asked = [(each.began, each.locked) for each in owners if each.locked and not each.taken_from]
     if at is None or any(began - _SLACK <= at <= locked + _SLACK for began, locked in asked):
         return
-    first = str(record.get("owner", "")) if not owners else owners[0].taken_from
+    is_later = not owners or (owners[0].locked is not None and at > owners[0].locked + _SLACK)
+    first = str(record.get("owner", "")) if is_later else owners[0].taken_from
     lane = (
         " in the direct lane" if is_direct(first) else f" in the {lane_of(first)} lane" if _is_execution(first) else ""
     )
     yield Moment("asked", f"Asked{lane}", at)
     if is_direct(first) or _is_execution(first):
-        holds = "got the lock" if owners or record.get("fence") == 1 else "has the lock, or had it last"
+        holds = "got the lock" if not is_later or record.get("fence") == 1 else "has the lock, or had it last"
         yield Moment("owner", f"{name_of(first)} {holds}", at)
 
 

@@ -177,6 +177,33 @@ def test_a_released_key_begins_anew_and_the_decision_is_still_told(cloud: LocalC
     assert "an effect from before may have happened twice" in anew
 
 
+def test_a_decision_that_is_no_longer_kept_lets_nothing_wait_twice(cloud: LocalCloud) -> None:
+    do, id = LocalActions(cloud, Path()), id_of(ASKING)
+    cloud.run(ASKING)
+    for _ in range(4):
+        later(cloud, 3600)
+        do.retry(id, "x" * 200)
+        cloud.settle()
+    later(cloud, 3600)
+    do.resolve(id, "1", None)
+    assert kinds(told(cloud, id)).count("person") < 5, "the oldest are not kept"
+    assert total(told(cloud, id)).endswith(": 5 h, of which 5 h waiting for a person")
+
+
+def test_the_owner_of_a_later_life_is_not_the_one_of_the_life_before(cloud: LocalCloud) -> None:
+    function = Direct(cloud)
+    function.invoke(ask("k", {"die": "after"}, {}, on_crash="quarantine"))
+    first = f"request {function.request} of {function.name}"
+    later(cloud, A_LEASE)
+    LocalActions(cloud, Path()).release(DIRECT)
+    later(cloud, 60)
+    function.invoke(ask("k", {}))
+    second = f"request {function.request} of {function.name}"
+    found = told(cloud, DIRECT)
+    asked = max(n for n, each in enumerate(found.moments) if each.kind == "asked")
+    assert second in found.moments[asked + 1].what and first not in found.moments[asked + 1].what
+
+
 def test_work_elsewhere_is_waited_for_until_its_ticket_ends_it(cloud: LocalCloud) -> None:
     cloud.run(ELSEWHERE)
     later(cloud, 300)
