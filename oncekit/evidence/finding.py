@@ -7,12 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from oncekit.evidence.rows import Row
 from oncekit.stack.aws_errors import BAD_CREDENTIALS
 
-Verdict = Literal["green", "red", "nobody has looked", "not run here"]
 GREEN, RED, NOBODY, NOT_HERE = "green", "red", "nobody has looked", "not run here"
 SIGNS: Mapping[str, str] = {GREEN: "✓", RED: "✗", NOBODY: "?", NOT_HERE: "-"}
 SECRET = re.compile(r"(?<!\d)\d{12}(?!\d)|(?<![A-Z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])")

@@ -41,6 +41,8 @@ def with_act(
     left = MOST_INLINE_BYTES - _bytes({name: then[name] for name in then if name not in (ATTRIBUTE, "steps", "error")})
     room = min(MOST_BYTES, left - RESERVED) if is_open else MOST_BYTES
     act = {"verb": verb, "at": at, "who": _shortened(who(stack), LONGEST_WHO)}
+    if because and any("\ud800" <= each <= "\udfff" for each in because):  # as bytes that are not UTF-8 come
+        raise Problem(f"{record['id']}: the reason has bytes that are not UTF-8")
     if because and (longest := room - _bytes([{**act, "because": ""}])) < (size := _bytes(because) - len('""')):
         raise Problem(f"{record['id']}: the reason has {size:,} bytes, and the record has room for {max(0, longest):,}")
     if because:

@@ -52,6 +52,13 @@ def test_the_record_says_who_decided_when_and_why(operator: Operator, verb: str,
     assert abs(datetime.datetime.fromisoformat(kept["at"]).timestamp() - now) < 60
 
 
+def test_a_reason_that_is_no_text_is_refused_before_anything_is_done(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"})
+    operator.quarantined()
+    done = act(operator, ["retry"], "--because", "caf\udce9")
+    assert done.code == 2 and "not UTF-8" in done.err and operator.record["status"] == "QUARANTINED"
+
+
 @pytest.mark.parametrize("lane", ["full", "fast"])
 @ACTS
 def test_who_decided_is_known_after_the_next_request(
