@@ -1,10 +1,9 @@
 """The local console, and what it shows: one model of a run for the page and `once show`.
 
     visible.py    characters that can be seen
-    parts.py      what one execution did for its operation; owner.py: an owner; starts.py: each start of business logic
-    story.py      what happened, moment by moment: for the page, `once show` and the terminal of `once up`
-    moments.py    these moments, and what they come to: how long it took, and what it waited for
-    summary.py    what happened, in plain words: one text for the page, `once show` and `once run`
+    parts.py      what one execution did for its operation; starts.py: each start of business logic
+    story.py      what happened, moment by moment: one text for the page, `once show`, `once run` and `once up`
+    moments.py    these moments, and what they come to: how long it took, what it waited for, and all in sentences
     run.py        a run, made of the events of GetExecutionHistory
     drawing/      a state machine as SVG
     picture.py    the same with the path of a run

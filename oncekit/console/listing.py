@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oncekit.console.asked import CHUNK, Filter
+from oncekit.console.moments import Story
 from oncekit.console.parts import NAMED, Part
-from oncekit.console.story import VERBS, decisions
-from oncekit.console.summary import summary
+from oncekit.console.story import VERBS, Kept, decisions, story
 from oncekit.contract.words import RELEASED
 
 STATUSES = {
@@ -129,11 +129,10 @@ class Operation:
     def duplicates(self) -> int:
         return sum(row.part.role == "duplicate" for row in self.rows)
 
-    def told(self, now: datetime.datetime) -> str:
+    def story(self, now: datetime.datetime) -> Story:
         known = {row.arn for row in self.rows}
-        parts = [row.part for row in reversed(self.rows)]
-        others = [each.error for each in self.refused if each.execution not in known]
-        return summary(parts, self.record, now, others)
+        others = [Kept(each.error, each.at) for each in self.refused if each.execution not in known]
+        return story([row.part for row in reversed(self.rows)], self.record, now, refused=others)
 
     def said(self) -> Iterator[str]:
         """In what one searches; of an ARN the name: all have the account's number, in which is 12345."""

@@ -20,6 +20,7 @@ from oncekit.console.logs import Log, log_of, of_id
 from oncekit.console.parts import NAMED, Part, part_of
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
+from oncekit.console.story import MISMATCH
 from oncekit.console.written import OwnWrites, Written
 from oncekit.contract.items import plain_item
 from oncekit.contract.lanes import DIRECT, MACHINES, Invoked, lane_of
@@ -31,8 +32,6 @@ from oncekit.local.once_cloud import OPEN, LocalCloud
 
 _BY_A_FUNCTION = f'"{DIRECT}:'.encode()
 """In what is asked of DynamoDB: the beginning of an owner, which each of its writes names."""
-MISMATCH = "PayloadMismatch"
-"""The error of a request whose key belongs to another payload."""
 MOST_OPEN = 500
 KEPT = 10_000
 """Executions; of older ones nothing is kept, but the records that they wrote."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from oncekit.console.parts import NAMED
 from oncekit.console.words import duration, moment
 from oncekit.contract.words import RELEASED
 
@@ -56,6 +57,8 @@ class Moment:
     """Their ARNs, the newest first where there are more."""
     pauses: float = 0.0
     """Seconds of what lasted with breaks; else it is from `at` to `until`."""
+    is_minor: bool = False
+    """What a sentence leaves out, since it says nothing of the effect, or of what comes next."""
 
     @property
     def sign(self) -> str:
@@ -80,6 +83,13 @@ class Story:
     """How long in all, and how much of that it waited, and for what."""
 
     @property
+    def told(self) -> str:
+        """The same in sentences, without times; of duplicates at the end."""
+        said = [each for each in self.moments if not each.is_minor] or self.moments[-1:]
+        last = sorted(said, key=lambda each: each.kind == "others")
+        return " ".join(f"{each.what.rstrip('.')}." for each in last) or "Nothing is known of it any more."
+
+    @property
     def begins(self) -> datetime.datetime | None:
         """The first time of a moment; None where none has one."""
         return min((each.at for each in self.moments if each.at), default=None)
@@ -98,26 +108,27 @@ class Story:
 
 
 def in_order(told: Iterable[Moment]) -> list[Moment]:
-    """By their times; one that has none stays behind the one that it was told after."""
+    """By their times; one that has none stays behind the last of those that it was told after."""
     last = datetime.datetime.min.replace(tzinfo=datetime.UTC)
     timed: list[tuple[datetime.datetime, Moment]] = []
     for each in told:
-        last = each.at or last
-        timed.append((last, each))
+        last = max(each.at or last, last)
+        timed.append((each.at or last, each))
     return [each for _, each in sorted(timed, key=lambda pair: pair[0])]
 
 
-def whole(moments: Sequence[Moment], record: Mapping[str, Any], now: datetime.datetime) -> Story:
+def whole(told: Iterable[Moment], record: Mapping[str, Any], now: datetime.datetime) -> Story:
+    """In order, with what they come to: its end is that of its record, if it has one."""
+    moments = in_order(told)
     asked = next((n for n in range(len(moments) - 1, -1, -1) if moments[n].kind == "asked"), None)
     of_try = moments[asked:] if asked is not None else moments
     began = moments[asked].at if asked is not None else None
     goes_on = record.get("status") == "IN_PROGRESS" if record else of_try and of_try[-1].kind not in ENDS
-    ends = [each for each in of_try if each.kind in ENDS]
+    is_released = record.get("status") == "FAILED" and error_of_record(record).startswith(RELEASED)
+    ends = [each for each in of_try if each.kind in ENDS or (is_released and each.kind == "person")]
     last = ends[-1] if ends and not goes_on else None
-    end = ENDS[last.kind] if last else "not answered yet" if goes_on else "ended"
+    end = ENDS.get(last.kind, "released") if last else "not answered yet" if goes_on else "ended"
     ended = last.at if last else None
-    if error_name(record) == RELEASED and record.get("status") == "FAILED":
-        end, ended, last = "released", time_of(record.get("finishedAt")), of_try[-1]
     if began is None:
         return Story(moments, None, ended, end, "")
     is_over = last is not None and record.get("status") != "QUARANTINED"
@@ -149,9 +160,11 @@ def between(at: datetime.datetime, until: datetime.datetime | None) -> float:
     return (until - at).total_seconds() if until else 0.0
 
 
-def error_name(record: Mapping[str, Any]) -> str:
+def error_of_record(record: Mapping[str, Any]) -> str:
+    """Its name and message; a function with steps may have written anything there."""
     error = record.get("error")
-    return str(error.get("name")) if isinstance(error, Mapping) else ""
+    told = [error.get(name) for name in ("name", "message")] if isinstance(error, Mapping) else []
+    return NAMED.sub("", ": ".join(each for each in told if isinstance(each, str)))
 
 
 def time_of(told: object) -> datetime.datetime | None:

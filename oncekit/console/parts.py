@@ -87,8 +87,6 @@ class Part:
     """Whether it tried a failed operation again."""
     by_recovery: bool
     is_running: bool
-    told: Sequence[str]
-    """Sentences about one that is no owner."""
     arn: str
     began: datetime.datetime
     ended: datetime.datetime | None
@@ -105,6 +103,10 @@ class Part:
     """Whether the record began with it: nothing was started before."""
     began_anew: bool
     """Whether there was a record before, which had expired or was released."""
+
+    def is_owner(self, owner: str) -> bool:
+        """Whether a lock's owner is this execution; in the fast lane a nonce follows."""
+        return f"{owner}:".startswith(f"{self.arn}:")
 
 
 def part_of(run: Run) -> Part:
@@ -137,7 +139,6 @@ def part_of(run: Run) -> Part:
         tries_again=tries_again,
         by_recovery=by_recovery,
         is_running=run.status == RUNNING,
-        told=() if role == "owner" else tuple(_of_another(run, role, last)),
         arn=run.arn,
         began=run.visits[0].entered_at if run.visits else run.started_at,
         ended=run.ended_at,
@@ -266,21 +267,3 @@ def why_not_again(error: str, on_crash: object, starts: Sequence[Start] = ()) ->
     if error in reasons:
         return reasons[error]
     return "onCrash is quarantine" if on_crash == "quarantine" else "its attempts are used up"
-
-
-def _of_another(run: Run, role: Role, last: str) -> Iterator[str]:
-    if role == "running":
-        yield "It waits for the owner that is at work on it." if last == "WaitForOwner" else "It has just begun."
-    elif role == "refused":
-        yield f"It was refused ({error_of(run.cause, run.error)})."
-    elif role == "passed on" and last == "RequestRefused":
-        yield "The fast lane handed it over to the full lane, which refuses it and keeps it."
-    elif role == "passed on":
-        by = run.name.startswith(RECOVERY)
-        yield "Recovery found nothing to do." if by else "The fast lane handed it over to the full lane."
-    elif last in OF_DUPLICATES:
-        yield OF_DUPLICATES[last][1]
-    else:
-        yield f"It ended in {last or 'no state'} ({error_of(run.cause, run.error) or run.status})."
-    if role in ("duplicate", "refused", "died"):
-        yield "Your function did not run."

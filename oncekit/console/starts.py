@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any, Literal
 
 from oncekit.console.json_text import members_of
@@ -67,23 +66,6 @@ def how_it_failed(failure: Failure) -> Start:
 def begun(starts: Sequence[Start]) -> int:
     """How many may have had an effect."""
     return sum(each.end != "refused" for each in starts)
-
-
-def told(starts: Sequence[Start], number: int) -> Iterator[str]:
-    """Those that gave no answer, as sentences; `number` is that of the first attempt."""
-    for end, group in groupby(starts, lambda each: each.end):
-        some = list(group)
-        count, error = len(some), some[-1].error
-        if end == "refused":
-            yield f"Lambda refused to start it{'' if count == 1 else f' {count} times'} ({error})."
-            continue
-        which = f"Attempt {number}" if count == 1 else f"Attempts {number} to {number + count - 1}"
-        number += count
-        if end == "failed":
-            yield f"{which} failed ({error})."
-        elif end == "lost":
-            effects = "its effect" if count == 1 else "their effects"
-            yield f"{which} gave no answer ({error}): {effects} may have happened."
 
 
 def locks_of(run: Run) -> Mapping[int, Mapping[str, Any]]:

@@ -1,7 +1,8 @@
-"""What happened to an operation, moment by moment: one text for the page, `once show` and the terminal of `once up`.
+"""What happened to an operation, moment by moment: one text for the page, `once show`, `once run` and `once up`.
 
 Made of the parts that executions had in it, as far as they are known, of its record, and of what its function logged.
-Where nobody has seen when something happened, as of an owner that left no history, its moment has no time.
+Where nobody has seen when something happened, as of an owner that left no history, its moment has no time. Of a start
+that gave no answer it says that the effect may have happened; where some starts are not known, how many there may be.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
-from oncekit.console.moments import Kind, Moment, Story, between, error_name, in_order, time_of, whole
-from oncekit.console.owner import before
-from oncekit.console.parts import OF_DUPLICATES, Part
+from oncekit.console import starts
+from oncekit.console.moments import Kind, Moment, Story, between, error_of_record, time_of, whole
+from oncekit.console.parts import OF_DUPLICATES, Part, why_not_again
 from oncekit.contract.lanes import is_direct, lane_of, name_of
 from oncekit.contract.words import OPERATOR, TICKET
 
@@ -28,7 +29,11 @@ VERBS = {
 }
 _CAME = re.compile(r"first-[0-9a-f]{40}-([0-9]{13})")
 """The name of an execution to which the fast lane handed a request over, with the time when that came there, in ms."""
-_MAY = "its effect may have happened; "
+MISMATCH = "PayloadMismatch"
+"""The error of a request whose key belongs to another payload."""
+MAY = "its effect may have happened"
+NOT_STARTED = "was not started"
+STORED = "Its answer is stored: every duplicate gets it"
 _SLACK = datetime.timedelta(seconds=1)
 
 
@@ -41,26 +46,53 @@ class Logged:
     until: datetime.datetime
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A refused request that is kept, where the execution that refused it is not known."""
+
+    error: str
+    at: datetime.datetime
+
+
 def others(count: int, end: str) -> str:
     """How many duplicates ended so: `999 came while it was in progress`."""
     return f"{count:,} {OF_DUPLICATES[end][0]}"
 
 
+def of_one(part: Part, now: datetime.datetime) -> str:
+    """What one execution did, by itself, in a sentence or more."""
+    if part.role == "owner":
+        return story([part], None, now).told
+    if part.role == "running":
+        waits = part.end == "WaitForOwner"
+        return "It waits for the owner that is at work on it." if waits else "It has just begun."
+    if part.role == "passed on":
+        return "Recovery found nothing to do." if part.by_recovery else "It handed the request over to the full lane."
+    how = "was refused" if part.role == "refused" else f"ended in {part.end or 'no state'}"
+    said = OF_DUPLICATES[part.end][1] if part.role == "duplicate" else f"It {how} ({part.ending.said})."
+    return f"{said} Your function did not run."
+
+
 def story(
-    parts: Sequence[Part], record: Mapping[str, Any] | None, now: datetime.datetime, logged: Sequence[Logged] = ()
+    parts: Sequence[Part],
+    record: Mapping[str, Any] | None,
+    now: datetime.datetime,
+    logged: Sequence[Logged] = (),
+    refused: Sequence[Kept] = (),
 ) -> Story:
     """`parts` are those of the executions that are known, the oldest first."""
     known = record or {}
     owners = [each for each in parts if each.role == "owner"]
     told = [
-        *_asked_before(owners, known),
+        *_asked_unseen(owners, known),
         *_logged_before(owners, logged),
         *(found for number in range(len(owners)) for found in _of_owners(owners, number, known)),
-        *_decided(known),
-        *_of_record(owners, known, now),
+        *_decided(owners, known),
+        *_of_record(parts, owners, known, now),
         *_of_others(parts),
+        *_of_kept(refused),
     ]
-    return whole(in_order(told), known, now)
+    return whole(told, known, now)
 
 
 # ---- owners ----
@@ -70,9 +102,7 @@ def _of_owners(owners: Sequence[Part], number: int, record: Mapping[str, Any]) -
     part = owners[number]
     yield from _of_owner(part, owners[:number])
     next_began = next((each.began for each in owners[number + 1 :]), None)
-    answered = [
-        at for each in decisions(record) if each["verb"] in ("resolve", "fail") and (at := time_of(each.get("at")))
-    ]
+    answered = [at for each in decisions(record) if each["verb"] in ("resolve", "fail") and (at := _at(each, owners))]
     ended = part.ended if part.ending.kind in ("stopped", "broken") else None
     if ended and any(ended <= at and (next_began is None or at < next_began) for at in answered):
         yield Moment("unknown", "What happened until a person decided is not kept")
@@ -81,50 +111,55 @@ def _of_owners(owners: Sequence[Part], number: int, record: Mapping[str, Any]) -
 def _of_owner(part: Part, owners: Sequence[Part]) -> Iterator[Moment]:
     """`owners` are those before it that are known."""
     me = (part.arn,)
+    may = "" if owners else ": your function may have run before"
     if part.taken_from:
         yield from _until_taken(part, owners)
         who = "Recovery" if part.by_recovery else "Another request"
-        ways = {"started again": "It was started again", "released": "The full lane went on with it"}
+        ways = {"started again": f"It was started again{may}", "released": "The full lane went on with it"}
         yield Moment("owner", ways.get(part.taken_as, f"{who} took over, in the full lane"), part.locked, executions=me)
     else:
         came = _CAME.fullmatch(name_of(part.arn))
         at = datetime.datetime.fromtimestamp(int(came[1]) / 1000, datetime.UTC) if came else part.began
         lane = "in the fast lane, which handed it over" if came else f"in the {lane_of(part.arn)} lane"
-        why = ", with onFailed retry: it had failed before" if part.tries_again else ""
-        why = why or (
-            ", anew: its record had expired or was released, so an effect from before may have happened twice"
-            if part.began_anew
-            else ""
-        )
-        yield Moment("asked", f"Asked {lane}{why}", at)
-        yield Moment("owner", f"{name_of(part.arn)} got the lock", part.locked, executions=me)
-    yield from _starts(part, before(part, owners).count + 1 if owners or part.is_first else part.attempt)
+        why = f", with onFailed retry: it had failed before{may and ', and'}{may[1:]}" if part.tries_again else ""
+        if part.began_anew or (owners and not part.tries_again):
+            why = ", anew: its record had expired or was released, so an effect from before may have happened twice"
+        yield Moment("asked", f"Asked {lane}{why}", at, is_minor=not why)
+        yield Moment("owner", f"{name_of(part.arn)} got the lock", part.locked, executions=me, is_minor=True)
+    are_all_known = [*owners, part][0].is_first
+    before = sum(starts.begun(each.starts) for each in owners)
+    yield from _starts(part, before + 1 if are_all_known else part.attempt)
     yield from _ending(part)
 
 
 def _until_taken(part: Part, owners: Sequence[Part]) -> Iterator[Moment]:
     """From the end of the owner before to this one; what a person started again or a lane handed over did not wait."""
-    theirs = next((each for each in reversed(owners) if part.taken_from.startswith(each.arn)), None)
+    theirs = next((each for each in reversed(owners) if each.is_owner(part.taken_from)), None)
     at = theirs.ended if theirs else None
     lease = datetime.datetime.fromtimestamp(part.lease, datetime.UTC) if part.lease else None
     if part.taken_as == "died" and theirs is None:
-        yield Moment(
-            "died",
-            f"Its owner before ({name_of(part.taken_from)}) ended before it was done: your function may have run",
-        )
-    if theirs is None and part.taken_as == "released" and part.taken_error:
-        yield Moment("failed", f"Your function failed ({part.taken_error}): its effect may have happened")
+        before = f"Its owner before ({name_of(part.taken_from)}) ended before it was done"
+        yield Moment("died", f"{before}: your function may have run")
+    if part.taken_as == "released" and theirs is None:
+        yield _failed_unseen(part.taken_error, is_sure=part.attempt == 1)  # it takes back what did not start
+    if part.taken_as == "not ended in time" and theirs is None:
+        yield Moment("elsewhere", "Your function had started work elsewhere")
     if part.taken_as == "released" and (is_direct(part.taken_from) or between(at or part.began, part.locked) >= 1):
-        yield Moment("waited", "Waited for the sweep", at, part.locked)
+        yield Moment("waited", "Waited for the sweep", at, part.locked, is_minor=True)
     elif part.taken_as == "died":
-        yield Moment("waited", f"Waited {_for(lease, at)}", at, part.locked)
+        over = lease and at and lease <= at + _SLACK
+        what = "for the sweep" if over else "until its lease was over, and for the sweep"
+        yield Moment("waited", f"Waited {what}", at, part.locked, is_minor=True)
     elif part.taken_as == "not ended in time":
         yield Moment("elsewhere", "Waited for work elsewhere, which did not end it in time", at, part.locked)
 
 
-def _for(lease: datetime.datetime | None, since: datetime.datetime | None) -> str:
-    over = lease and since and lease <= since + _SLACK
-    return "for the sweep" if over else "until its lease was over, and for the sweep"
+def _failed_unseen(error: str, is_sure: bool) -> Moment:
+    """An attempt of an owner that has no history."""
+    said = f" ({error})" if error else ""
+    if is_sure:
+        return Moment("failed", f"Your function was not started{said}")
+    return Moment("failed", f"Your function failed{said}: {MAY}")
 
 
 def _starts(part: Part, number: int) -> Iterator[Moment]:
@@ -143,58 +178,73 @@ def _starts(part: Part, number: int) -> Iterator[Moment]:
         elif end == "running" and part.is_running:
             yield Moment("ran", f"Your function is running ({which})", at)
         elif end == "running":
-            yield Moment("failed", f"Your function may have run ({which}), and its effect may have happened", at)
+            yield Moment("failed", f"Your function may have run ({which}), and {MAY}", at)
         else:
-            how = "failed" if end == "failed" else "gave no answer: its effect may have happened"
-            yield Moment("failed", f"Your function {how} ({which}, {error})", at, until)
+            effects = MAY if len(some) == 1 else "their effects may have happened"
+            how, may = ("failed", "") if end == "failed" else ("gave no answer", f": {effects}")
+            yield Moment("failed", f"Your function {how} ({which}, {error}){may}", at, until)
     gaps = [(each.until, after.at) for each, after in pairwise(part.starts) if each.until and after.at]
     if (pauses := sum(between(*each) for each in gaps)) >= 1:
-        yield Moment("paused", "Waited between attempts", gaps[0][0], gaps[-1][1], pauses=pauses)
+        between_them = "Waited between attempts"
+        yield Moment("paused", between_them, gaps[0][0], gaps[-1][1], pauses=pauses, is_minor=True)
+    if part.ending.kind == "running" and part.ending.state == "BackOff" and part.starts:
+        yield Moment("paused", f"Waits before attempt {number}", part.starts[-1].until)
 
 
 def _ending(part: Part) -> Iterator[Moment]:
     ending, at = part.ending, part.ended
+    last = part.starts[-1].end if part.starts else ""
     if ending.kind == "stored":
-        yield Moment("answer", "Its answer is stored: every duplicate gets it", at)
+        yield Moment("answer", STORED, at)
     elif ending.kind == "failed":
         yield Moment("failure", f"It failed for good ({ending.said}): every duplicate gets that", at)
     elif ending.kind == "quarantined":
-        effects = {"answered": "its effect has happened; ", "failed": _MAY, "lost": _MAY}
-        effect = effects.get(part.starts[-1].end, "") if part.starts else ""
-        yield Moment("quarantined", f"Quarantined ({ending.said}): {effect}a person decides", at)
+        effects = {"answered": "its effect has happened", "failed": MAY}
+        yield _quarantined(ending.said, ending.why, effects.get(last, ""), at)
     elif ending.kind == "stopped":
         yield Moment("died", f"Its owner {ending.said}", at)
     elif ending.kind == "passed on":
-        yield Moment(
-            "owner", f"The fast lane tried once, and handed it over{' ' if ending.why else ''}{ending.why}", at
-        )
+        how = f": the full lane goes on {ending.why}" if ending.why else ", and handed it over"
+        yield Moment("owner", f"The fast lane tried once{how}", at)
     elif ending.kind == "pending":
         yield Moment("elsewhere", "Your function started work elsewhere", at)
     elif ending.kind == "broken":
         yield Moment("died", f"Its owner failed in {ending.state} ({ending.said})", at)
     elif ending.kind != "running":
         how = "ended with its ticket" if ending.kind == "by its ticket" else "another owner's, or released"
-        yield Moment("died", f"{name_of(part.arn)} found that it was {how}: its own answer does not count", at)
+        own = ": its own answer does not count" if last == "answered" else ""
+        yield Moment("died", f"Its owner found that it was {how}{own}", at, executions=(part.arn,))
+
+
+def _quarantined(error: str, why: str, effect: str, at: datetime.datetime | None) -> Moment:
+    since = f", since {why}" if why else ""
+    happened = f"{effect}; " if effect not in ("", why) else ""
+    return Moment("quarantined", f"Quarantined ({error}){since}: {happened}a person decides", at)
 
 
 # ---- what no execution tells ----
 
 
-def _asked_before(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
-    """When the record's last try began, where that was with none of these owners."""
+def _unseen(owners: Sequence[Part], record: Mapping[str, Any]) -> tuple[datetime.datetime, Part | None] | None:
+    """When the record's last try began, where that was with none of these owners, and the first of these after it."""
     at = time_of(record.get("acquiredAt"))
     asked = [(each.began, each.locked) for each in owners if each.locked and not each.taken_from]
     if at is None or any(began - _SLACK <= at <= locked + _SLACK for began, locked in asked):
+        return None
+    return at, next((each for each in owners if each.locked and at <= each.locked + _SLACK), None)
+
+
+def _asked_unseen(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
+    if (found := _unseen(owners, record)) is None:
         return
-    is_later = not owners or (owners[0].locked is not None and at > owners[0].locked + _SLACK)
-    first = str(record.get("owner", "")) if is_later else owners[0].taken_from
-    lane = (
-        " in the direct lane" if is_direct(first) else f" in the {lane_of(first)} lane" if _is_execution(first) else ""
-    )
-    yield Moment("asked", f"Asked{lane}", at)
-    if is_direct(first) or _is_execution(first):
-        holds = "got the lock" if not is_later or record.get("fence") == 1 else "has the lock, or had it last"
-        yield Moment("owner", f"{name_of(first)} {holds}", at)
+    at, after = found
+    first = after.taken_from if after else str(record.get("owner", ""))
+    is_execution = _is_execution(first)
+    lane = " in the direct lane" if is_direct(first) else f" in the {lane_of(first)} lane" if is_execution else ""
+    yield Moment("asked", f"Asked{lane}", at, is_minor=True)
+    if is_direct(first) or is_execution:
+        holds = "got the lock" if after or record.get("fence") == 1 else "has the lock, or had it last"
+        yield Moment("owner", f"{name_of(first)} {holds}", at, is_minor=True)
 
 
 def _is_execution(owner: str) -> bool:
@@ -207,58 +257,116 @@ def _logged_before(owners: Sequence[Part], logged: Sequence[Logged]) -> Iterator
     for each in logged:
         if first is None or each.at < first:
             which = f"attempt {each.attempt}" if each.attempt else "an attempt"
-            yield Moment("ran", f"Your function logged something ({which})", each.at, each.until)
+            yield Moment("ran", f"Your function logged something ({which})", each.at, each.until, is_minor=True)
 
 
-def _of_record(owners: Sequence[Part], record: Mapping[str, Any], now: datetime.datetime) -> Iterator[Moment]:
+def _of_record(
+    parts: Sequence[Part], owners: Sequence[Part], record: Mapping[str, Any], now: datetime.datetime
+) -> Iterator[Moment]:
     """How it goes on, or ended, where none of these owners says so."""
-    owner, status, at = str(record.get("owner", "")), record.get("status"), time_of(record.get("finishedAt"))
-    last = next((each for each in reversed(owners) if owner.startswith(each.arn)), None)
-    if last is None and _is_execution(owner) and owners:
-        yield Moment("owner", f"{name_of(owner)} took over")
+    owner, status, at = str(record.get("owner", "")), record.get("status"), _finished(owners, record)
+    last = next((each for each in reversed(owners) if each.is_owner(owner)), None)
+    is_known = last is not None or any(owner == each.taken_from for each in owners)
+    is_elsewhere, is_of_a_person = owner.startswith(TICKET), OPERATOR in owner
+    error = error_of_record(record)
+    started = "" if is_known or is_of_a_person or (is_elsewhere and owners) or not record else _started(record)
+    if not is_known and (_is_execution(owner) or is_direct(owner)) and owners:
+        found = _unseen(owners, record)
+        yield from [] if found and found[1] is None else [Moment("owner", f"{name_of(owner)} took over")]
+    if started:
+        yield Moment("unknown", f"Your function {started}")
     if status in ("COMPLETED", "FAILED") and owners and owners[-1].ending.kind == "pending":
-        yield Moment("elsewhere", "Waited for work elsewhere", owners[-1].ended, at)
+        yield Moment("elsewhere", "Waited for work elsewhere", owners[-1].ended, at, is_minor=True)
     if status == "IN_PROGRESS":
-        yield from _open(record, last, now)
-    elif last is not None and (status != "QUARANTINED" or owners[-1].ending.kind == "quarantined"):
+        yield from _open(record, last, any(each.by_recovery and each.is_running for each in parts), now)
+    elif is_known and (status != "QUARANTINED" or owners[-1].ending.kind == "quarantined"):
         return
-    elif owner.startswith(TICKET):
-        kind: Kind = "answer" if status == "COMPLETED" else "failure"
-        yield Moment(kind, "Work elsewhere ended it with its ticket", at)
+    elif is_elsewhere:
+        ended = "Work elsewhere ended it with its ticket"
+        failed = f"{ended}, as failed for good ({error}): every duplicate gets that"
+        yield Moment("answer", ended, at) if status == "COMPLETED" else Moment("failure", failed, at)
     elif status == "COMPLETED":
-        yield Moment("answer", "Its answer is stored: every duplicate gets it", at)
-    elif status == "FAILED" and OPERATOR not in owner:
-        yield Moment("failure", f"It failed for good ({error_name(record)}): every duplicate gets that", at)
-    elif status == "FAILED" and error_name(record) == "ResolvedByOperator":
-        yield Moment("failure", "It counts as failed: every duplicate gets that", at)
+        yield Moment("answer", STORED, at)
+    elif status == "FAILED" and not is_of_a_person:
+        yield Moment("failure", f"It failed for good ({error}): every duplicate gets that", at)
+    elif status == "FAILED" and error.startswith("ResolvedByOperator"):
+        yield Moment("failure", f"It counts as failed ({error}): every duplicate gets that", at)
     elif status == "QUARANTINED":
-        yield Moment("quarantined", f"Quarantined ({error_name(record)}): a person decides", at)
+        why = why_not_again(error.partition(":")[0], record.get("onCrash"))
+        yield _quarantined(error, why, "" if started == NOT_STARTED else MAY, at)
 
 
-def _open(record: Mapping[str, Any], last: Part | None, now: datetime.datetime) -> Iterator[Moment]:
+def _started(record: Mapping[str, Any]) -> str:
+    """How often, as far as its record can say: an owner may have died before the start that it had counted, and an
+    operator's decision, an expiry and a failed operation that is tried again make it count anew, under a later fence.
+    """
+    said = (record.get(name) for name in ("attempts", "fence"))
+    attempts, fence = (each if isinstance(each, int) else 0 for each in said)  # a function may have written anything
+    error = error_of_record(record).partition(":")[0]
+    fence -= str(record.get("owner")).startswith(TICKET)  # a ticket takes the next fence, and starts nothing
+    if fence > 1:
+        times = f"{attempts} times" if fence == attempts else f"more than {_times(attempts)}"
+        return f"may have been started {times}"
+    if attempts == 0 or error == "NoFunction":
+        return NOT_STARTED
+    was_released = record.get("leaseExpiresAt") == 0  # what its owner had started, if anything, has failed
+    has_said = record.get("status") != "IN_PROGRESS" or "pendingSince" in record or was_released
+    is_sure = has_said and error not in ("OwnerCrashed", "AttemptsUsedUp")
+    return "was started once" if is_sure else "may have been started once"
+
+
+def _times(count: int) -> str:
+    return "once" if count < 2 else f"{count} times"
+
+
+def _open(
+    record: Mapping[str, Any], last: Part | None, is_looked_after: bool, now: datetime.datetime
+) -> Iterator[Moment]:
+    if is_looked_after or (last is not None and last.is_running):
+        return
     lease, since = float(record.get("leaseExpiresAt", 0)), time_of(record.get("pendingSince"))
     until = datetime.datetime.fromtimestamp(lease, datetime.UTC)
-    over = "Its lease is over: the next sweep looks after it"
-    sweep = "a sweep quarantines it" if record.get("onCrash") == "quarantine" else "a sweep starts it again"
-    if since is not None:
-        yield Moment("elsewhere", f"Waits for work elsewhere to end it: else {sweep}", since, now)
-    elif last is not None and not last.is_running and last.ending.kind in ("stopped", "broken"):
-        yield Moment(
-            "waited", over if until <= now else f"Waits until its lease is over: then {sweep}", last.ended, now
-        )
-    elif last is None and not lease:
-        if error := error_name(record):
-            yield Moment("failed", f"Your function failed ({error}): its effect may have happened")
-        yield Moment("waited", "Waits for the next sweep, which has it run")
-    elif last is None and until <= now:
-        yield Moment("waited", over, until, now)
+    kind: Kind = "elsewhere" if since else "waited"
+    is_for_a_person = record.get("onCrash") == "quarantine"
+    sweep = "a sweep quarantines it: onCrash is quarantine" if is_for_a_person else "a sweep starts it again"
+    begin = since or (last.ended if last else None)
+    if not lease:
+        if last is None and (error := error_of_record(record)):
+            yield _failed_unseen(error, is_sure=record.get("attempts") == 0)
+        yield Moment(kind, "Waits for the next sweep, which has it run", begin, now)
+    elif until <= now:
+        late = "Work elsewhere has not ended it in time" if since else "Its lease is over"
+        yield Moment(kind, f"{late}: the next sweep looks after it", begin or until, now)
+    elif since:
+        yield Moment(kind, f"Waits for work elsewhere to end it, or for a person: else {sweep}", since, now)
+    elif last is not None:
+        yield Moment(kind, f"Waits until its lease is over: then {sweep}", begin, now)
+    else:
+        yield Moment("unknown", f"If its owner has not ended it when its lease is over, {sweep}")
 
 
-def _decided(record: Mapping[str, Any]) -> Iterator[Moment]:
+# ---- persons, and duplicates ----
+
+
+def _decided(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
     """What operators decided."""
     for each in decisions(record):
         because = f": {each['because']}" if "because" in each else ""
-        yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", time_of(each.get("at")))
+        yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", _at(each, owners))
+
+
+def _at(decision: Mapping[str, Any], owners: Sequence[Part]) -> datetime.datetime | None:
+    """When it was, but not before the end of the owner that it was about: an operator's clock may be behind."""
+    at = time_of(decision.get("at"))
+    ends = [each.ended for each in owners if each.ended and name_of(each.arn) == decision.get("owner")]
+    return max([at, *ends]) if at else None
+
+
+def _finished(owners: Sequence[Part], record: Mapping[str, Any]) -> datetime.datetime | None:
+    """The same of the end that a person gave."""
+    at = time_of(record.get("finishedAt"))
+    ends = [each.ended for each in owners if each.ended] if OPERATOR in str(record.get("owner")) else []
+    return max([at, *ends]) if at else None
 
 
 def decisions(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -271,27 +379,39 @@ def decisions(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def _of_others(parts: Sequence[Part]) -> Iterator[Moment]:
     """All that had no lock, those together that ended alike."""
     rest = [each for each in parts if each.role != "owner"]
-    for (role, end), group in groupby(sorted(rest, key=_alike), _alike):
+    for (role, end, _), group in groupby(sorted(rest, key=_alike), _alike):
         some = list(group)
         arns = [each.arn for each in reversed(some)]
         until = some[-1].ended or some[-1].began
         yield Moment("others", _of_some(some, role, end), some[0].began, max(until, some[0].began), arns)
 
 
-def _alike(part: Part) -> tuple[str, str]:
-    return part.role, "" if part.role == "running" else part.end
+def _of_kept(refused: Sequence[Kept]) -> Iterator[Moment]:
+    for error, group in groupby(sorted(refused, key=lambda each: (each.error, each.at)), lambda each: each.error):
+        some = list(group)
+        yield Moment("others", _refused_of(len(some), error), some[0].at, some[-1].at)
+
+
+def _alike(part: Part) -> tuple[str, str, bool]:
+    return part.role, "" if part.role == "running" else part.end, part.by_recovery
 
 
 def _of_some(some: Sequence[Part], role: str, end: str) -> str:
-    count = f"{len(some):,}"
+    count, said = f"{len(some):,}", some[0].ending.said
+    why = f" ({said})" if len(some) == 1 and said else ""
     if role == "duplicate":
         return others(len(some), end)
+    if role == "refused":
+        return _refused_of(len(some), end, why)
+    if some[0].by_recovery:
+        return "Recovery looks after it" if role == "running" else f"{count} found nothing to do"
     if role == "running":
         return f"{count} {'waits' if len(some) == 1 else 'wait'} for it"
-    if role == "refused":
-        what, why = (" with another payload", "") if end == "PayloadMismatch" else ("", f" ({end})")
-        return f"{count}{what} {'was' if len(some) == 1 else 'were'} refused{why}"
     if role == "passed on":
-        did = "found nothing to do" if some[0].by_recovery else "handed it over to the full lane"
-        return f"{count} {did}"
-    return f"{count} ended in {end or 'no state'}, without a lock"
+        return f"{count} handed it over to the full lane"
+    return f"{count} ended in {end or 'no state'}{why}, without a lock"
+
+
+def _refused_of(count: int, error: str, why: str = "") -> str:
+    what = " with another payload" if error == MISMATCH else ""
+    return f"{count:,}{what} {'was' if count == 1 else 'were'} refused{'' if what else why or f' ({error})'}"

@@ -10,7 +10,6 @@ from typing import Any
 from oncekit.console.parts import Part, part_of
 from oncekit.console.run import Run
 from oncekit.console.story import Logged, story
-from oncekit.console.summary import summary
 from oncekit.console.words import iso
 from oncekit.contract.lanes import FULL
 from oncekit.contract.requests import id_in, opened
@@ -56,8 +55,8 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
         record = find(stack, id_in(run.input or "") or "")
     except Problem:
         parts, now = [part_of(run)], datetime.datetime.fromtimestamp(stack.now(), datetime.UTC)
-        told = {"id": id_in(run.input or ""), "summary": summary(parts), "execution": executions.as_json(run)}
-        return {**dict.fromkeys(KEYS), **told, "timeline": _timeline(parts, {}, now, [])}
+        told = {"id": id_in(run.input or ""), "execution": executions.as_json(run)}
+        return {**dict.fromkeys(KEYS), **told, **_timeline(parts, {}, now, [])}
     return _told(stack, record, run)
 
 
@@ -71,8 +70,7 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
     parts = [part_of(each) for each in executions.owners_of(stack, record, run)]
     return {
         "id": record["id"],
-        "summary": summary(parts, record, now),
-        "timeline": _timeline(parts, record, now, logged["attempts"]),
+        **_timeline(parts, record, now, logged["attempts"]),
         "expired": has_expired(stack, record),
         "record": record,
         "lane": None if status in executions.NO_EXECUTION else stack.lane_of(owner),
@@ -90,7 +88,7 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
 def _timeline(
     parts: list[Part], record: Record, now: datetime.datetime, attempts: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """{total, askedAt, endedAt, moments: [{at, until, kind, what, lasted, executions}]}."""
+    """{summary, timeline: {total, askedAt, endedAt, moments: [{at, until, kind, what, lasted, executions}]}}."""
 
     def time(milliseconds: int) -> datetime.datetime:
         return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
@@ -101,7 +99,7 @@ def _timeline(
         if each["lines"]
     ]
     told = story(parts, record, now, logged)
-    return {
+    timeline = {
         "total": told.total(lambda at: f"{at.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S}"),
         "askedAt": iso(told.asked),
         "endedAt": iso(told.ended),
@@ -118,6 +116,7 @@ def _timeline(
             for each in told.moments
         ],
     }
+    return {"summary": told.told, "timeline": timeline}
 
 
 def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:

@@ -43,7 +43,7 @@ def test_what_is_done_says_by_which_invocation_and_where_its_log_is(operator: Op
     function.invoke(ask())
     told = shown(operator)
     assert (told["lane"], told["ownerStatus"], told["execution"], told["console"]) == ("direct", "ENDED", None, None)
-    assert told["summary"] == "Your function was started once, and its answer is stored."
+    assert told["summary"] == "Your function was started once. Its answer is stored: every duplicate gets it."
     text = lines(operator, "show", DIRECT)
     assert f"  owner       ENDED  request {function.request} of {function.name}" in text
     assert (
@@ -58,8 +58,8 @@ def test_an_owner_that_died_may_run_until_its_lease_is_over(operator: Operator, 
     told = shown(operator)
     assert (told["ownerStatus"], told["summary"]) == (
         "MAY_RUN",
-        "Your function may have been started once, and the end is not known yet. "
-        "If it has not ended when its lease is over, a sweep starts it again.",
+        "Your function may have been started once. "
+        "If its owner has not ended it when its lease is over, a sweep starts it again.",
     )
     refused = operator.once("release", DIRECT, "--yes")
     assert refused.code == 3 and "in the direct lane, and may run until its lease is over" in refused.err
@@ -71,11 +71,8 @@ def test_an_owner_that_died_may_run_until_its_lease_is_over(operator: Operator, 
 @pytest.mark.parametrize(
     ("act", "before"),
     [
-        (DIES, "Its owner before (request {} of {}) ended before it was done: your function may have run then."),
-        (
-            FAILS,
-            "The direct lane tried it once (OSError: it rains), and handed it over: your function may have run then.",
-        ),
+        (DIES, "Its owner before (request {} of {}) ended before it was done: your function may have run."),
+        (FAILS, "Your function failed (OSError: it rains): its effect may have happened. The full lane went on with"),
     ],
 )
 def test_how_recovery_went_on_is_told(operator: Operator, function: Direct, act: Any, before: str) -> None:
@@ -87,7 +84,7 @@ def test_how_recovery_went_on_is_told(operator: Operator, function: Direct, act:
     told = shown(operator)
     assert (told["lane"], told["ownerStatus"], told["record"]["attempts"]) == ("full", "SUCCEEDED", 2)
     assert told["summary"].startswith(first)
-    assert told["summary"].endswith("Your function ran (attempt 2), and its answer is stored.")
+    assert told["summary"].endswith("Your function ran (attempt 2). Its answer is stored: every duplicate gets it.")
     states = [each["state"] for each in told["execution"]["states"]]
     assert "TakeNextFence" in states and states[-1] == "Finalize"
 
@@ -95,8 +92,8 @@ def test_how_recovery_went_on_is_told(operator: Operator, function: Direct, act:
 def test_what_a_function_could_not_finish_says_why_and_what_comes_next(operator: Operator, function: Direct) -> None:
     function.invoke(ask("k", FAILS))
     assert shown(operator)["summary"] == (
-        "Your function was started once, and failed (OSError: it rains): its effect may have happened. "
-        "It was handed over to the full lane. Its lease is over: the next sweep looks after it."
+        "Your function was started once. Your function failed (OSError: it rains): its effect may have happened. "
+        "Waits for the next sweep, which has it run."
     )
     [overdue] = [each for each in operator.once("doctor", "--json").answer["checks"] if each["name"] == "overdue"]
     assert "1 open though the lease is over" in overdue["message"]
@@ -107,10 +104,7 @@ def test_an_operator_ends_what_is_quarantined_and_duplicates_get_that(operator: 
     function.invoke(careful)
     assert listed(operator) == [("QUARANTINED", "direct", False)]
     told = shown(operator)
-    assert (
-        "It was quarantined (OSError: it rains) and not started again, since onCrash is quarantine."
-        in (told["summary"])
-    )
+    assert "Quarantined (OSError: it rains), since onCrash is quarantine: its effect may" in told["summary"]
     assert any(line.startswith(f"  once retry '{DIRECT}'") for line in lines(operator, "show", DIRECT))
     assert operator.once("resolve", DIRECT, "--result", operator.file('{"by": "hand"}')).code == 0
     assert function.invoke(careful)[0]["result"] == {"by": "hand"}
@@ -120,7 +114,7 @@ def test_retry_starts_it_in_the_full_lane(operator: Operator, function: Direct) 
     function.invoke(ask("k", FAILS, on_crash="quarantine"))
     operator.execution(operator.once("retry", DIRECT, "--json"))
     operator.cloud.settle()
-    assert shown(operator)["lane"] == "full" and "A person had it started again" in shown(operator)["summary"]
+    assert shown(operator)["lane"] == "full" and "It was started again" in shown(operator)["summary"]
 
 
 def test_after_a_release_an_event_that_comes_again_is_a_new_request(operator: Operator, function: Direct) -> None:
@@ -140,7 +134,7 @@ def test_what_recovery_quarantined_for_a_dead_function_is_told_by_its_record(
     operator.sweep()
     told = shown(operator)
     assert (told["lane"], told["record"]["status"]) == ("direct", "QUARANTINED")
-    assert "may have been started once, and its effect may have happened. It was quarantined" in told["summary"]
+    assert "may have been started once. Quarantined (OwnerCrashed: " in told["summary"]
 
 
 def test_a_crash_is_found_in_the_log_by_its_owner_also_after_recovery(operator: Operator, function: Direct) -> None:

@@ -103,7 +103,7 @@ def test_what_is_pending_says_since_when_until_when_and_how_a_person_ends_it(ope
     until = until.replace("+00:00", "Z")
     waits = f"since {record['pendingSince']}, until {until}: work elsewhere ends it with its ticket"
     assert f"  pending     {waits}" in lines
-    assert told["ownerStatus"] == "PENDING" and "It is pending: work elsewhere ends it" in told["summary"]
+    assert told["ownerStatus"] == "PENDING" and "Waits for work elsewhere to end it" in told["summary"]
     assert any("once resolve 'default#told#k' --result FILE  # if the work is done" in line for line in lines)
     assert any("once retry 'default#told#k'  # if it is lost" in line for line in lines)
 
@@ -131,7 +131,7 @@ def test_the_timeline_begins_with_the_total_and_has_each_owner_and_who_decided(o
     ]
     assert told["moments"][1]["executions"] == [first.arn], "the owner before has a history, too"
     lines = operator.once("show", ID, columns=400).out.splitlines()
-    assert lines[2] == f"{told['total']} (UTC)"
+    assert lines[1] == f"{told['total']} (UTC)"
     [said] = [each for each in lines if "had it run again: it hangs" in each]
     assert said.startswith(f"  {told['moments'][4]['at'][11:19]}  ◆ {getpass.getuser()} ")
 
@@ -219,7 +219,7 @@ def test_payload_that_is_the_whole_event_is_shown_and_not_read(operator: Operato
         operator.cloud.add_function("plain-echo", PLAIN)
         operator.cloud.run(request)
         told = operator.once("show", "default#plain-echo#k", "--json").answer
-    assert told["summary"] == "Your function ran once, and its answer is stored."
+    assert told["summary"] == "Your function ran (attempt 1). Its answer is stored: every duplicate gets it."
 
 
 def test_fast_execution_has_no_path_but_a_reason_and_where_to_look(operator: Operator) -> None:
@@ -362,7 +362,7 @@ def test_crash_in_the_fast_lane_is_told_and_found_after_the_full_lane_has_succee
         operator.cloud.run(operator.request("retry"), lane="fast")
         operator.cloud.settle()
     assert operator.record["status"] == "COMPLETED" and "error" not in operator.record
-    assert "tried it once (Runtime.ExitError: RequestId: " in shown(operator)["summary"]
+    assert "Your function failed (Runtime.ExitError: RequestId: " in shown(operator)["summary"]
     lines = [*OF_CRASHED, (5000, START.format("r2")), (5001, own("second", request="r2", attempt=2))]
     assert [number for number, _ in attempts_of(operator, lines)] == [None, 2]
 

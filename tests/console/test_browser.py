@@ -184,7 +184,7 @@ def test_an_owner_that_dies_on_purpose_is_seen_to_be_recovered(page: Page, cloud
         page.wait_for_selector(".moments li.died")
         cloud.clock.advance(160)  # type: ignore[attr-defined]  # its lease, and a sweep
         page.wait_for_selector(".moments li.answer")
-    assert "Recovery took over. Your function ran with the same key as before" in page.inner_text(".story")
+    assert "Recovery took over, in the full lane" in page.inner_text(".moments")
 
 
 def test_a_server_that_is_gone_is_said_and_found_again_when_it_is_back(page: Page, cloud: LocalCloud) -> None:

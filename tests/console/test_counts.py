@@ -15,7 +15,7 @@ from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.here import run_here
 from oncekit.console.parts import part_of
-from oncekit.console.summary import summary
+from oncekit.console.story import story
 from oncekit.contract.lanes import MACHINES, Lane
 from oncekit.local import LocalCloud
 
@@ -86,5 +86,5 @@ def test_what_is_told_counts_as_many_starts_as_there_were_or_says_may(
     }
     began = len(cloud.invocations("charge-payment"))
     for where, parts in tellings.items():
-        text = summary(parts, record, now)
+        text = story(parts, record, now).told
         assert counted(text) in (None, began), f"{where}: {began} starts: {text}"

@@ -13,7 +13,7 @@ from visitor import Visitor, record_at, run_at
 from oncekit.console.here import run_here
 from oncekit.console.local_source import log_of
 from oncekit.console.parts import part_of
-from oncekit.console.summary import of_one
+from oncekit.console.story import of_one
 from oncekit.local import LocalCloud
 from oncekit.local.engine.interceptors import fails
 
@@ -53,8 +53,10 @@ def test_nothing_that_is_told_is_read_from_its_event(
         json.loads(run.visits[2].attempts[0].parameters or "")["Payload"]
         == request(attempt=attempt, lock=lock)["payload"]
     )
-    assert of_one(part_of(run)) == "Your function ran once, and its answer is stored."
-    assert "Your function ran once" in visitor.get("/").text
+    assert of_one(part_of(run), run.started_at) == (
+        "Your function ran (attempt 1). Its answer is stored: every duplicate gets it."
+    )
+    assert "Your function ran (attempt 1)" in visitor.get("/").text
     for page in (record_at(ID), run_at(ended.arn), f"/visit/3/{ended.arn}"):
         assert visitor.get(page).status_code == 200
     assert not log_of(cloud, run)
@@ -63,6 +65,6 @@ def test_nothing_that_is_told_is_read_from_its_event(
 def test_its_attempts_are_counted_all_the_same(cloud: LocalCloud, visitor: Visitor) -> None:
     with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=range(1, 10))):
         ended = cloud.run(request(attempt="second"))
-    assert of_one(part_of(run_here(ended))).startswith("Attempts 1 to 9 ")
+    assert "(attempts 1 to 9, " in of_one(part_of(run := run_here(ended)), run.started_at)
     page = visitor.get(run_at(ended.arn)).text
     assert [f"Attempt {number} " in page for number in range(1, 10)] == [True] * 9

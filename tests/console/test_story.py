@@ -177,6 +177,39 @@ def test_a_released_key_begins_anew_and_the_decision_is_still_told(cloud: LocalC
     assert "an effect from before may have happened twice" in anew
 
 
+def test_an_operator_whose_clock_is_behind_ends_an_operation_after_it_was_quarantined(cloud: LocalCloud) -> None:
+    id = id_of(ASKING)
+    cloud.run(ASKING)
+    later(cloud, 3600)
+    LocalActions(cloud, Path()).resolve(id, "1", None)
+    record = cloud.record(id) or {}
+    behind = datetime.datetime.fromtimestamp(cloud.clock.now() - 7200, datetime.UTC).isoformat()
+    record |= {"finishedAt": behind, "decisions": [{**each, "at": behind} for each in record["decisions"]]}
+    now = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC)
+    found = story(parts_of(cloud), record, now)
+    assert kinds(found)[-3:] == ["quarantined", "person", "answer"]
+    assert total(found).startswith("asked 0 min, answered 0 min: ")
+
+
+@LANES
+def test_an_owner_of_a_later_life_that_left_no_history_took_nothing_over(cloud: LocalCloud, lane: Lane) -> None:
+    cloud.run(ASKING)
+    LocalActions(cloud, Path()).release(id_of(ASKING))
+    later(cloud, 60)
+    known = parts_of(cloud)
+    cloud.run(ASKING, lane=lane)
+    said = [each.what for each in told(cloud, id_of(ASKING), parts=known).moments]
+    assert said.count(f"Asked in the {lane} lane") == 1 + (lane == "full")
+    assert not [each for each in said if "took over" in each]
+
+
+def test_an_execution_whose_name_begins_as_the_owner_does_is_not_the_owner(cloud: LocalCloud) -> None:
+    for name, request in (("u-1", charge(key="other")), ("u-10", charge())):
+        cloud.wait(cloud.start(json.dumps(request), name))
+    [other] = [each for each in parts_of(cloud) if each.arn.endswith(":u-1")]
+    assert "u-10 took over" in [each.what for each in told(cloud, parts=[other]).moments]
+
+
 def test_a_decision_that_is_no_longer_kept_lets_nothing_wait_twice(cloud: LocalCloud) -> None:
     do, id = LocalActions(cloud, Path()), id_of(ASKING)
     cloud.run(ASKING)
@@ -227,7 +260,7 @@ def test_an_owner_in_the_direct_lane_is_told_by_its_record(cloud: LocalCloud) ->
 
 def test_a_record_without_executions_is_told_as_far_as_it_says(cloud: LocalCloud) -> None:
     cloud.run(charge())
-    assert kinds(told(cloud, parts=[])) == ["asked", "owner", "answer"]
+    assert kinds(told(cloud, parts=[])) == ["asked", "owner", "unknown", "answer"]
     assert story([], None, datetime.datetime.now(datetime.UTC)).moments == []
 
 

@@ -57,8 +57,8 @@ def show(
 ) -> int:
     """Show all that is known about an id, and what to do next.
 
-    That is what happened in plain words, and when: the total first, then owners, crashes, waits, and who decided what
-    (times in UTC); its record, its request and until when this is kept, its owner with the path
+    That is what happened, and when: the total first, then owners, crashes, waits, and who decided what (times in UTC);
+    its record, its request and until when this is kept, its owner with the path
     that it took, and what business logic printed and logged in each attempt; --json has the input and output of each
     state. For the ARN of an execution, the same about the id of its request, with the path of that execution.
 
@@ -108,7 +108,6 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
     """The same for people."""
     if shown["record"] is None:
         yield Entry("", f"{shown['id'] or 'a request without an id'}  there is no record")
-        yield Entry("  ", shown["summary"])
         yield from _timeline(shown["timeline"])
     else:
         yield from _about_the_record(shown, now)
@@ -125,7 +124,6 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
     expired = "  EXPIRED: the next request with this id starts afresh" if shown["expired"] else ""
     was_released = record.get("error", {}).get("name") == RELEASED
     yield Entry("", f"{shown['id']}  {'RELEASED' if was_released else record['status']}{expired}")
-    yield Entry("  ", shown["summary"])
     yield from _timeline(shown["timeline"])
     if record["status"] == "IN_PROGRESS":
         lease = record["leaseExpiresAt"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say_json
 from oncekit.console.here import run_here
 from oncekit.console.parts import Part, last_read, part_of
-from oncekit.console.summary import summary
+from oncekit.console.story import story
 from oncekit.contract.lanes import lane_of
 from oncekit.contract.requests import id_of
 from oncekit.local import Execution
@@ -86,7 +87,8 @@ def summaries(executions: Sequence[Execution]) -> dict[str, str]:
     for each in executions:
         if id := id_of(each.input):
             parts.setdefault(id, []).append(part_of(run_here(each)))
-    return {id: summary(of_id) for id, of_id in parts.items()}
+    now = datetime.datetime.now(datetime.UTC)
+    return {id: story(of_id, None, now).told for id, of_id in parts.items()}
 
 
 def print_table(executions: Sequence[Execution], effects: Mapping[str, Any]) -> None:

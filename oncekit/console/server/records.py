@@ -15,7 +15,6 @@ from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
 from oncekit.console.server.frame import Console, elsewhere, plain, zone_of
-from oncekit.console.story import story
 
 MOST_RUNS = 50
 """Of those that ended alike, the newest."""
@@ -42,7 +41,6 @@ def record(console: Console, request: Request, id: str, refused: str = "", answe
     rows = operation.rows
     view = record_view(id, operation.record or {}, now)
     status = view.status or (operation.status if operation.status == "REFUSED" else "")
-    parts = [row.part for row in reversed(rows)]
     return console.page(
         "record.html",
         "requests",
@@ -50,8 +48,7 @@ def record(console: Console, request: Request, id: str, refused: str = "", answe
         view=view,
         ends=status,
         kind=KINDS.get(status, "stopped"),
-        story=story(parts, operation.record, now),
-        told=operation.told(now),
+        story=operation.story(now),
         mismatches=console.source.mismatches(operation),
         invoked=console.source.invoked(id, rows),
         own_writes=console.source.own_writes(id, rows),

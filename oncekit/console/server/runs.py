@@ -13,14 +13,14 @@ from oncekit.console.picture import picture
 from oncekit.console.run import RUNNING
 from oncekit.console.run_view import kind_and_outcome, stretches
 from oncekit.console.server.frame import Console, elsewhere, html
-from oncekit.console.summary import of_one
+from oncekit.console.story import of_one
 from oncekit.contract.lanes import lane_of
 from oncekit.contract.requests import id_in
 
 
 def run(console: Console, request: Request, arn: str, refused: str = "") -> Response:
     found = console.source.run(arn)
-    part, end = part_of(found), found.ended_at or console.source.now()
+    part, now = part_of(found), console.source.now()
     kind, outcome = kind_and_outcome(found, part)
     id, whole = id_in(found.input or ""), request.args.get("graph") == "whole"
     return console.page(
@@ -28,11 +28,11 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         "requests",
         409 if refused else 200,
         run=found,
-        end=end,
+        end=found.ended_at or now,
         kind=kind,
         outcome=outcome,
         id=id,
-        told=of_one(part),
+        told=of_one(part, now),
         picture=Markup(picture(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
         whole=whole,
         stretches=stretches(found),
