@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 from operating import ID, Operator
+from story_pictures import CHOICES, Choice
 
 WORDS = {"retry": [], "resolve": ["--failed", "no"], "release": ["--yes"]}
 LANES = pytest.mark.parametrize("lane", ["full", "fast"])
@@ -363,3 +364,23 @@ def test_release_asks_and_the_next_request_starts_afresh_under_a_higher_fence(op
     again = operator.cloud.run({**operator.request(), "payload": {"another": True}})
     assert again.output is not None and again.output["disposition"] == "EXECUTED"
     assert operator.record["fence"] > before["fence"] + 1
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.command)
+def test_each_choice_does_what_the_picture_of_the_runbook_says(operator: Operator, choice: Choice) -> None:
+    operator.script({"raise": "NeedsAttention"}, {"await": "go", "return": 8})
+    operator.quarantined()
+    given = {"ID": ID, "FILE": operator.file("9"), "TEXT": "no"}
+    _, *words = [given.get(each, each) for each in choice.command.split()]
+    answer = operator.once(*words, *(["--yes"] if words[0] == "release" else []), "--json").answer
+    status = answer.get("status", operator.record["status"])
+    operator.open("go")
+    operator.cloud.settle()
+    starts = operator.starts
+    ended = operator.cloud.run(operator.request())
+    got = json.loads(ended.cause)["message"] if ended.output is None else ended.output["result"]
+    runs = {(1, 1): "Nothing runs.", (2, 2): "It runs again.", (1, 2): "The next request runs."}[
+        starts, operator.starts
+    ]
+    answers = {"9": "FILE", "no": "TEXT", "8": "its answer"}[got]
+    assert (status, [runs, f"Duplicates get {answers}."]) == (choice.then.title, choice.then.below.split("\n")[:2])

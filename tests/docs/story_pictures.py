@@ -2,6 +2,7 @@
 
 crash.svg, crash-narrow.svg    a charge, its crash and its take-over in five frames, side by side or one below another
 doors.svg                      the three lanes: who takes the lock
+choices.svg, -narrow.svg       how a person ends a quarantine, and what each way does
 logo.svg                       that of the page of `once up`
 """
 
@@ -87,12 +88,52 @@ LANES = (
 )
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What a person finds, what to type then, and what follows; the box has the status that the command answers."""
+
+    found: str
+    command: str
+    then: Box
+
+
+QUARANTINE = (
+    "Four ways out of quarantine. The effect has happened: resolve with its answer. It has not, or a repeat is safe: "
+    "retry. It must not happen: resolve as failed. As if never sent: release, and an effect of before happens again."
+)
+QUARANTINED = Box("QUARANTINED: has the effect happened?", "Ask the provider; once show ID has log and steps.", "bad")
+CHOICES = (
+    Choice(
+        "It has happened",
+        "once resolve ID --result FILE",
+        Box("COMPLETED", "Nothing runs.\nDuplicates get FILE.\nEffect: once", "good"),
+    ),
+    Choice(
+        "No, or a repeat is safe",
+        "once retry ID",
+        Box("IN_PROGRESS", "It runs again.\nDuplicates get its answer.\nEffect: once, by step or key", "changed"),
+    ),
+    Choice(
+        "No, and it must not",
+        "once resolve ID --failed TEXT",
+        Box("FAILED", "Nothing runs.\nDuplicates get TEXT.\nEffect: never", "good"),
+    ),
+    Choice(
+        "As if it was never sent",
+        "once release ID",
+        Box("RELEASED", "The next request runs.\nDuplicates get its answer.\nEffect: perhaps twice", "bad"),
+    ),
+)
+
+
 def pictures() -> dict[str, str]:
     """Each file's text."""
     return {
         "crash.svg": _side_by_side(),
         "crash-narrow.svg": _one_below_another(),
         "doors.svg": _doors(),
+        "choices.svg": _choices(narrow=False),
+        "choices-narrow.svg": _choices(narrow=True),
         "logo.svg": LOGO.read_text("utf-8"),
     }
 
@@ -145,6 +186,22 @@ def _doors() -> str:
     return _svg(DOORS, third + 132 + 2 * EDGE, 218, parts)
 
 
+def _choices(narrow: bool) -> str:
+    """All beside each other, or one below another along a line."""
+    size, indent, beside, apart = ((312, 92), 28, 0, (0, 152)) if narrow else ((196, 92), 0, 26, (212, 0))
+    last = len(CHOICES) - 1
+    across = last * apart[0] + indent + size[0]
+    parts = [_box(QUARANTINED, EDGE, EDGE, (across, 50))]
+    for n, choice in enumerate(CHOICES):
+        x, y = EDGE + indent + n * apart[0], EDGE + 50 + n * apart[1]
+        parts += [_text(x + beside, y + 23, choice.found, "head"), _text(x + beside, y + 41, choice.command, "small")]
+        parts.append(_box(choice.then, x, y + 52, size))
+        parts.append(_arrow(EDGE + 12, y + 98, x, y + 98) if narrow else _arrow(x + 13, y, x + 13, y + 52))
+    if narrow:
+        parts.append(_line(EDGE + 12, EDGE + 50, EDGE + 12, y + 98))
+    return _svg(QUARANTINE, 2 * EDGE + across, y + 52 + size[1] + EDGE, parts)
+
+
 def _number(n: int, x: float, y: float, title: str) -> str:
     circle = f'<circle cx="{x + 10:.0f}" cy="{y + 8:.0f}" r="10"/>' + _text(x + 10, y + 12.5, str(n + 1))
     return f'<g class="number">{circle}</g>' + _text(x + 27, y + 12.5, title, "head")
@@ -153,8 +210,10 @@ def _number(n: int, x: float, y: float, title: str) -> str:
 def _box(box: Box, x: float, y: float, size: tuple[int, int], kind: str = "") -> str:
     width, height = size
     drawn = f'<rect class="box" x="{x:.0f}" y="{y:.0f}" width="{width}" height="{height}" rx="8"/>'
-    middle = y + height / 2
-    words = _text(x + 9, middle - 4, box.title, "head") + _text(x + 9, middle + 14, box.below, "small")
+    lines = box.below.split("\n")
+    first = y + height / 2 + 5 - 9 * len(lines)
+    words = _text(x + 9, first, box.title, "head")
+    words += "".join(_text(x + 9, first + 18 * n, line, "small") for n, line in enumerate(lines, 1))
     return f'<g class="{box.kind or kind}">{drawn}{words}</g>'
 
 
@@ -172,8 +231,11 @@ def _arrow(x: float, y: float, to_x: float, to_y: float) -> str:
     ]
     tip = " ".join(f"{a:.1f},{b:.1f}" for a, b in corners)
     end = (to_x - 6 * ahead[0], to_y - 6 * ahead[1])
-    line = f'<path class="line" d="M{x:.1f} {y:.1f}L{end[0]:.1f} {end[1]:.1f}"/>'
-    return f'{line}<polygon class="tip" points="{tip}"/>'
+    return f'{_line(x, y, *end)}<polygon class="tip" points="{tip}"/>'
+
+
+def _line(x: float, y: float, to_x: float, to_y: float) -> str:
+    return f'<path class="line" d="M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}"/>'
 
 
 def _svg(title: str, width: int, height: int, parts: Sequence[str]) -> str:
