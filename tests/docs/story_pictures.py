@@ -3,6 +3,7 @@
 crash.svg, crash-narrow.svg    a charge, its crash and its take-over in five frames, side by side or one below another
 doors.svg                      the three lanes: who takes the lock
 choices.svg, -narrow.svg       how a person ends a quarantine, and what each way does
+account.svg, -narrow.svg       what the template makes, and what uses what
 logo.svg                       that of the page of `once up`
 """
 
@@ -12,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
+
+from template_parts import all_resources
 
 LOGO = Path(__file__).parents[2] / "oncekit" / "console" / "pages" / "icon.svg"
 STYLE = """
@@ -27,6 +30,7 @@ text { font: 13px ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, s
 .changed .box { fill: #e8eefc; stroke: #2457d6; stroke-width: 2; }
 .good .box { fill: #e4f5ea; stroke: #13703a; stroke-width: 2; }
 .bad .box { fill: #fdeaea; stroke: #b01e1e; stroke-width: 2; }
+.maybe .box { stroke-dasharray: 5 3; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6ebf4; }
   .small { fill: #9dabc1; }
@@ -126,6 +130,45 @@ CHOICES = (
 )
 
 
+@dataclass(frozen=True)
+class Part:
+    """Something in the account: resources of the template, and its place."""
+
+    title: str
+    below: str
+    resources: tuple[str, ...]
+    row: int
+    column: int
+    columns: int = 1
+    kind: str = ""
+
+
+QUEUE = Part("Messages", "SQS queue, pipe", ("RequestQueue", "RequestPipe"), 0, 0)
+BUS = Part("Events", "EventBridge bus", ("RequestBus", "RequestRule"), 0, 1)
+API = Part("HTTP", "API Gateway", ("HttpRequests",), 0, 2)
+FULL = Part("Full lane", "Standard state machine", ("OperationStateMachine", "OperationStateMachineAlias"), 1, 0, 2)
+FAST = Part("Fast lane", "Express machine", ("FastStateMachine",), 1, 2)
+FUNCTIONS = Part("Your functions", "Lambda", ("ExampleOperations",), 2, 0, kind="changed")
+TABLE = Part("Locks, answers", "DynamoDB table", ("IdempotencyTable",), 2, 1, kind="good")
+BUCKET = Part("What is large", "S3 bucket", ("ResponseBucket",), 2, 2, kind="good")
+SCHEDULE = Part("Each minute", "a schedule", ("RecoverySchedule",), 3, 0)
+RECOVERY = Part("Recovery", "Express machine", ("RecoveryStateMachine",), 3, 1)
+STORE = Part("Result writer", "Lambda", ("CacheResponseFunction", "CacheResponseRole"), 3, 2)
+LETTERS = Part("Dead letters", "two SQS queues", ("RequestDeadLetterQueue", "EventDeadLetterQueue"), 4, 0)
+ALARMS = Part("Alarms", "CloudWatch", ("Operating", "DeadExecutionsAlarm", "CacheResponseErrorsAlarm"), 4, 1)
+TOPIC = Part("Your mail", "SNS topic", ("AlarmTopic", "AlarmSubscription"), 4, 2)
+USES = (
+    *((QUEUE, FULL), (BUS, FULL), (API, FAST), (FAST, FULL)),
+    *((lane, used) for lane in (FULL, FAST) for used in (FUNCTIONS, TABLE, BUCKET)),
+    *((SCHEDULE, RECOVERY), (RECOVERY, TABLE), (STORE, BUCKET), (LETTERS, ALARMS), (ALARMS, TOPIC)),
+)
+"""What is drawn as an arrow."""
+ACCOUNT = (
+    "What the stack makes: queue, bus and API start the lanes; these run your functions, and use a table and a bucket; "
+    "a schedule starts recovery; alarms go to a topic"
+)
+
+
 def pictures() -> dict[str, str]:
     """Each file's text."""
     return {
@@ -134,6 +177,8 @@ def pictures() -> dict[str, str]:
         "doors.svg": _doors(),
         "choices.svg": _choices(narrow=False),
         "choices-narrow.svg": _choices(narrow=True),
+        "account.svg": _account(220, 48),
+        "account-narrow.svg": _account(126, 10),
         "logo.svg": LOGO.read_text("utf-8"),
     }
 
@@ -200,6 +245,30 @@ def _choices(narrow: bool) -> str:
     if narrow:
         parts.append(_line(EDGE + 12, EDGE + 50, EDGE + 12, y + 98))
     return _svg(QUARANTINE, 2 * EDGE + across, y + 52 + size[1] + EDGE, parts)
+
+
+def _account(width: int, between: int) -> str:
+    height, apart = 46, 76
+    left = {part: EDGE + part.column * (width + between) for pair in USES for part in pair}
+    wide = {part: part.columns * (width + between) - between for part in left}
+    parts = [_line(left[FUNCTIONS] + width / 2, EDGE + 2 * apart - 20, left[BUCKET] + width / 2, EDGE + 2 * apart - 20)]
+    for part in left:
+        switched = part is not FUNCTIONS and "Condition" in all_resources()[part.resources[0]]
+        box = Box(part.title, part.below, "maybe" if switched else part.kind)
+        parts.append(_box(box, left[part], EDGE + part.row * apart, (wide[part], height)))
+    for part, used in USES:
+        top, below = (EDGE + each.row * apart for each in (part, used))
+        if top == below:
+            forth = left[part] < left[used]
+            ends = (left[part] + wide[part] * forth, left[used] + wide[used] * (not forth))
+            parts.append(_arrow(ends[0], top + height / 2, ends[1], top + height / 2))
+        else:
+            middle = left[min(part, used, key=lambda each: each.columns)] + width / 2
+            ends = (top + height, below) if top < below else (top, below + height)
+            parts.append(_arrow(middle, ends[0], middle, ends[1]))
+    bottom = EDGE + 5 * apart
+    parts.append(_text(EDGE, bottom - 6, "Blue is yours. A parameter leaves out what is dashed.", "small"))
+    return _svg(ACCOUNT, 2 * EDGE + 3 * width + 2 * between, bottom + 6, list(dict.fromkeys(parts)))
 
 
 def _number(n: int, x: float, y: float, title: str) -> str:

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from glossary_links import unlinked
 from once.single_writes import CREATOR, PROCESSED
-from story_pictures import pictures
-from template_parts import all_resources
+from story_pictures import USES, Part, pictures
+from template_parts import TEMPLATE, all_resources, references
 from typer.main import get_command
 from walls import walls
 from write_reference import pages as written
@@ -250,6 +250,22 @@ def test_the_pictures_that_tell_a_story_are_as_they_are_drawn() -> None:
     """`make pictures` draws them."""
     for name, text in pictures().items():
         assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, name
+
+
+def test_the_picture_of_the_account_has_what_the_template_makes_and_uses() -> None:
+    made = parse(TEMPLATE.read_text(), TEMPLATE)["Resources"]
+    parts = {part for pair in USES for part in pair}
+    of_others = ("Policy", "Role", "LogGroup", "MetricFilter", "Version", "Alias")
+    things = {name for name, each in made.items() if not each["Type"].endswith(of_others)}
+    told_below_it = {"DirectLaneParameter", "EndsAnnounced"}
+    assert things - {name for part in parts for name in part.resources} == told_below_it
+
+    def refers(part: Part, to: Part) -> bool:
+        return any(set(references(made[name])) & set(to.resources) for name in part.resources)
+
+    assert [(part.title, used.title) for part, used in USES if not (refers(part, used) or refers(used, part))] == []
+    machines = {part.below: made[part.resources[0]]["Properties"].get("StateMachineType") for part in parts}
+    assert all(below.upper().startswith(kind) for below, kind in machines.items() if kind)
 
 
 @pytest.mark.parametrize("picture", sorted((ROOT / "docs").glob("*.svg")), ids=name_of)
