@@ -110,7 +110,7 @@ def _write(stream: TextIO, lines: Sequence[str]) -> None:
 
 def say_json(value: Any, indent: int | None = None) -> None:
     """JSON in ASCII: everything else is an escape of JSON's own."""
-    say(*json.dumps(value, indent=indent).split("\n"))
+    say(*json.dumps(value, indent=indent, default=repr).split("\n"))
 
 
 def ask(question: str) -> bool:

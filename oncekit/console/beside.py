@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from markupsafe import Markup
 
-from oncekit.console.json_text import set_out
+from oncekit.console.json_text import members, set_out
 from oncekit.contract.requests import opened
 
 MOST = 10
@@ -35,8 +35,11 @@ def beside(accepted: str | None, refused: Sequence[str]) -> list[Beside]:
 
 def _payload(text: str) -> str:
     """Its members in one order, since that of a request does not count."""
-    request = opened(json.loads(text))
-    return json.dumps(request.get("payload"), ensure_ascii=False, sort_keys=True)
+    try:
+        request = opened(json.loads(text))
+    except (ValueError, RecursionError):  # in a record, where a function may have written any text
+        request = None
+    return json.dumps(members(request).get("payload"), ensure_ascii=False, sort_keys=True)
 
 
 def _beside(one: str | None, other: str) -> Beside:

@@ -190,15 +190,6 @@ def listing(every: Sequence[Operation], asked: Filter) -> Listing:
     )
 
 
-def is_whole(record: Mapping[str, object]) -> bool:
-    """Whether a record is in the form that Once writes: a function with steps may have written any other."""
-    types = {"status": str, "owner": str, "fence": int, "attempts": int, "acquiredAt": str}
-    if record.get("status") == "IN_PROGRESS":
-        types["leaseExpiresAt"] = int
-    has_all = all(isinstance(record.get(name), type) for name, type in types.items())
-    return has_all and str(record["id"]).count("#") >= 2 and isinstance(record.get("error", {}), Mapping)
-
-
 def _moment(told: object) -> datetime.datetime | None:
     """A time in a record, as far as it is one: a function may have written anything."""
     try:

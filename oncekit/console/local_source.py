@@ -11,11 +11,13 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from oncekit.console.beside import Beside, beside
 from oncekit.console.drawing.graph import Definition
 from oncekit.console.here import run_here
 from oncekit.console.json_text import members, members_of
-from oncekit.console.listing import Operation, Refused, Row, is_whole, operations_of
+from oncekit.console.listing import Operation, Refused, Row, operations_of
 from oncekit.console.logs import Log, log_of, of_id
 from oncekit.console.parts import NAMED, Part, part_of
 from oncekit.console.run import RUNNING, Run
@@ -25,6 +27,7 @@ from oncekit.console.written import OwnWrites, Written
 from oncekit.contract.items import plain_item
 from oncekit.contract.lanes import DIRECT, MACHINES, Invoked, lane_of
 from oncekit.contract.objects import keys_below
+from oncekit.contract.record_form import ODD, is_whole
 from oncekit.contract.requests import id_of
 from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.execution import execution_of
@@ -126,11 +129,10 @@ class LocalSource:
 
     def operations(self) -> list[Operation]:
         """All that there are."""
-        records = {id: record for id, record in self._records().items() if is_whole(record)}
         ran = self._ran()
         return [
             replace(each, written=[one.text for one in written]) if (written := self._written(each, ran)) else each
-            for each in operations_of(self.rows(), records, self.refused())
+            for each in operations_of(self.rows(), self._records(), self.refused())
         ]
 
     def operation(self, id: str) -> Operation:
@@ -193,15 +195,20 @@ class LocalSource:
         return execution
 
     def record(self, id: str) -> Mapping[str, Any] | None:
-        return self._cloud.record(id)
+        """Raises Unknown for one that Once did not write."""
+        record = self._cloud.record(id)
+        if record and not is_whole(record):
+            raise Unknown(f"{id}: {ODD}")
+        return record
 
     def _records(self) -> dict[str, Mapping[str, Any]]:
-        """By id: read where they are, and each that has changed since it was read last."""
+        """Those that Once wrote, by id: read where they are, and each that has changed since it was read last."""
         items = {item["id"]["S"]: item for item in self._cloud.record_items()}
         with self._changed:
             before, self._items = self._items, items
             kept = {id: self._plain[id] for id, item in items.items() if before.get(id) == item and id in self._plain}
-            self._plain = kept | {id: plain_item(item) for id, item in items.items() if id not in kept}
+            read = {id: plain_item(item) for id, item in items.items() if id not in kept}
+            self._plain = kept | {id: record for id, record in read.items() if is_whole(record)}
             return self._plain
 
     def result(self, id: str) -> str:
@@ -209,10 +216,10 @@ class LocalSource:
         ref = (self.record(id) or {}).get("resultRef")
         if ref is None:
             raise Unknown("the record refers to no result")
-        s3 = self._cloud.client("s3")
         try:
-            return str(s3.get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read().decode())
-        except s3.exceptions.NoSuchKey as error:
+            found = self._cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])
+            return str(found["Body"].read().decode("utf-8", "replace"))
+        except (ClientError, BotoCoreError) as error:  # a function may have written any bucket and key
             raise Unknown(f"s3://{ref['bucket']}/{ref['key']} is gone") from error
 
     def log(self, run: Run) -> Log:

@@ -168,9 +168,10 @@ def error_of_record(record: Mapping[str, Any]) -> str:
 
 
 def time_of(told: object) -> datetime.datetime | None:
-    """That in a record, where a function may have written any text."""
+    """That in a record, where a function may have written any text; it is a time in every zone."""
     try:
         found = moment(told) if isinstance(told, str) else None
-    except ValueError:
+        at = found and (found if found.tzinfo else found.replace(tzinfo=datetime.UTC)).astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
         return None
-    return found and (found if found.tzinfo else found.replace(tzinfo=datetime.UTC))
+    return at if at and datetime.MINYEAR < at.year < datetime.MAXYEAR else None

@@ -20,7 +20,7 @@ def _seen(character: str) -> str:
 
 def text_of(value: object) -> str:
     """The text of a value, or the JSON of one that is none."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def short(value: object, longest: int = 160) -> str:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from oncekit.console.story import decisions
 from oncekit.contract.quotas import MOST_INLINE_BYTES
 from oncekit.contract.words import OPERATOR
 from oncekit.problem import Problem
@@ -62,11 +63,8 @@ def with_act(
 
 
 def before(record: Record) -> Sequence[dict[str, str]]:
-    """The decisions that a record names; a function with steps may have written anything there."""
-    found = record.get(ATTRIBUTE)
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        return []
-    return [{name: str(value) for name, value in each.items()} for each in found]
+    """The decisions that a record names, as texts."""
+    return [{name: str(value) for name, value in each.items()} for each in decisions(record)]
 
 
 def who(stack: Stack) -> str:

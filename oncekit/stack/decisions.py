@@ -15,11 +15,12 @@ from typing import Any
 
 from oncekit.contract.lanes import FULL
 from oncekit.contract.quotas import MOST_INLINE_BYTES
+from oncekit.contract.record_form import OPEN
 from oncekit.contract.words import RELEASED
 from oncekit.problem import Problem
 from oncekit.stack import executions, kept
 from oncekit.stack.acts import Verb, with_act
-from oncekit.stack.records import OPEN, Changed, Record, hash_of, is_pending, new_operator, read, write
+from oncekit.stack.records import Changed, Record, hash_of, is_pending, new_operator, read, write
 from oncekit.stack.stack import Stack
 
 CLOCK_AHEAD = 300

@@ -12,11 +12,12 @@ from oncekit.console.run import Run
 from oncekit.console.story import Logged, story
 from oncekit.console.words import iso
 from oncekit.contract.lanes import FULL
+from oncekit.contract.record_form import OPEN
 from oncekit.contract.requests import id_in, opened
 from oncekit.problem import Problem
 from oncekit.stack import attempts, executions, kept
 from oncekit.stack.aws_errors import is_denied
-from oncekit.stack.records import OPEN, Record, find, has_expired
+from oncekit.stack.records import Record, find, has_expired
 from oncekit.stack.stack import Stack
 
 KEYS = (

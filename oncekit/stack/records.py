@@ -12,17 +12,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from oncekit.contract.items import plain_item
+from oncekit.contract.record_form import ODD, OPEN, is_whole
 from oncekit.problem import Problem
 from oncekit.stack.stack import Stack
-
-STATUSES = ("IN_PROGRESS", "QUARANTINED", "COMPLETED", "FAILED")
-OPEN = STATUSES[:2]
-"""Statuses of a record that holds a lock: it has a lease, too."""
-TYPES = {
-    **dict.fromkeys(("status", "owner", "fingerprint", "acquiredAt"), "S"),
-    **dict.fromkeys(("fence", "attempts", "leaseExpiresAt"), "N"),
-}
-ODD = "its record is not in the form that Once writes"
 
 Item = Mapping[str, Mapping[str, Any]]
 """As DynamoDB gives it, each value under its type."""
@@ -46,36 +38,23 @@ def find(stack: Stack, id: str) -> Record:
     if id.count("#") < 2:
         what = "an execution; what is asked for is the id of its request: " if id.startswith("arn:") else "an id is "
         raise Problem(f"{id}: {what}tenant#operation#idempotencyKey, in quotes for the shell")
-    item = _item(stack, id)
-    if not item:
+    answer = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
+    if "Item" not in answer:
         raise Missing(
             f"{id}: there is no such record in the stack {stack.name}; an id is tenant#operation#idempotencyKey"
         )
-    if not _is_ours(item):
+    if isinstance(record := read_item(answer["Item"]), str):
         raise Problem(
             f"{id}: {ODD}: a function with fenced steps, or somebody with access to the table, wrote it; "
             "see `aws dynamodb get-item`"
         )
-    return plain_item(item)
-
-
-def _item(stack: Stack, id: str) -> Item:
-    answer = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
-    item: Item = answer.get("Item", {})
-    return item
-
-
-def _is_ours(item: Item) -> bool:
-    """Whether a record has an id, and what every record has, in the types that Once writes."""
-    status = item.get("status", {}).get("S")
-    needed = [name for name in TYPES if name != "leaseExpiresAt" or status in OPEN]
-    has_all = all(TYPES[name] in item.get(name, {}) for name in needed)
-    return has_all and status in STATUSES and item["id"]["S"].count("#") >= 2
+    return record
 
 
 def read_item(item: Item) -> Record | str:
     """A record that Once wrote; of any other, its id."""
-    return plain_item(item) if _is_ours(item) else str(item["id"]["S"])
+    record = plain_item(item)
+    return record if is_whole(record) else str(record["id"])
 
 
 def read(stack: Stack, id: str, *statuses: str) -> Record:

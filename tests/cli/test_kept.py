@@ -132,7 +132,16 @@ def test_an_owner_out_of_this_stack_is_not_even_asked_after(operator: Operator, 
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("fence", {"S": "1"}), ("owner", {"NULL": True}), ("acquiredAt", {"M": {}})]
+    ("name", "value"),
+    [
+        *(("fence", {"S": "1"}), ("owner", {"NULL": True}), ("acquiredAt", {"M": {}})),
+        *(
+            ("leaseExpiresAt", {"N": "1e90"}),
+            ("error", {"M": {"name": {"S": "E"}}}),
+            ("steps", {"S": "none"}),
+            ("expiresAt", {"S": "noon"}),
+        ),
+    ],
 )
 def test_a_record_that_once_did_not_write_is_refused_and_left_alone(
     operator: Operator, name: str, value: dict[str, Any]
@@ -145,3 +154,20 @@ def test_a_record_that_once_did_not_write_is_refused_and_left_alone(
     assert operator.item == before
     listed = operator.once("ls", "--json")
     assert listed.answer["operations"] == [] and f"{ID}: its record is not in the form" in listed.err
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *({name: {"S": "0001-01-01T00:00:00+14:00"}} for name in ("acquiredAt", "finishedAt")),
+        {"decisions": {"L": [{"M": {"verb": {"S": "retry"}, "at": {"S": "9999-12-31T23:59:59-14:00"}}}]}},
+        {"steps": {"M": {"a": {"M": {"result": {"B": b"1"}}}}}},
+        {"own": {"SS": ["1"]}},
+    ],
+    ids=str,
+)
+def test_what_a_function_wrote_over_parts_of_its_record_is_shown(operator: Operator, odd: dict[str, Any]) -> None:
+    put(operator, ID, "QUARANTINED", 1, **odd)
+    shown(operator)
+    for command, *options in (("show",), ("release", "--yes")):
+        assert operator.once(command, ID, *options).code == 0

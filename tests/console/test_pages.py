@@ -9,6 +9,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
@@ -314,12 +315,66 @@ def test_a_kept_operation_is_decided_on_its_page(cloud: LocalCloud, after_a_rest
     assert "It was started again: your function may have run before." in after_a_restart.get("/").text
 
 
-def test_a_record_that_once_has_not_written_is_not_listed(cloud: LocalCloud, visitor: Visitor) -> None:
-    for id, more in (("a#b#c", {"attempts": {"S": "many"}}), ("no id", {}), ("a#b#d", {"error": {"S": "text"}})):
-        item = {"id": {"S": id}, "status": {"S": "FAILED"}, "fence": {"N": "1"}, "owner": {"S": "x"}}
-        whole = item | {"attempts": {"N": "1"}, "acquiredAt": {"S": "2026-01-01T00:00:00Z"}} | more
-        cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=whole)
+OVERDUE: dict[str, dict[str, Any]] = {
+    **{name: {"N": "1"} for name in ("fence", "attempts", "leaseExpiresAt")},
+    "id": {"S": ID},
+    "status": {"S": "IN_PROGRESS"},
+    "owner": {"S": "arn:gone"},
+    "fingerprint": {"S": "0" * 64},
+    "acquiredAt": {"S": "2026-01-01T00:00:00Z"},
+    "openShard": {"S": "IN_PROGRESS#0"},
+}
+"""A record whose lease is over."""
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"id": {"S": "no id"}},
+        *({name: {"NULL": True}} for name in OVERDUE if name not in ("id", "leaseExpiresAt", "openShard")),
+        {"status": {"S": "LOST"}},
+        {"attempts": {"BOOL": True}},
+        *({"leaseExpiresAt": {"N": each}} for each in ("-1", "1.5", "1e100")),
+        {"expiresAt": {"S": "noon"}},
+        {"steps": {"L": []}},
+        {"error": {"M": {"name": {"S": "E"}}}},
+        {"resultRef": {"M": {"bucket": {"S": "b"}, "key": {"S": "k"}, "bytes": {"S": "many"}}}},
+    ],
+    ids=str,
+)
+def test_a_record_that_once_has_not_written_is_shown_nowhere(
+    cloud: LocalCloud, visitor: Visitor, odd: dict[str, Any]
+) -> None:
+    cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=OVERDUE | odd)
     assert "No request has come yet" in visitor.get("/").text
+    assert "Nothing is in progress, and nothing is quarantined" in visitor.get("/waiting").text
+    page = visitor.get(record_at((OVERDUE | odd)["id"]["S"]))
+    assert page.status_code == 404 and "its record is not in the form that Once writes" in page.text
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *({"acquiredAt": {"S": each}} for each in ("noon", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00")),
+        {"pendingSince": {"S": "0001-01-01T00:00:00+14:00"}},
+        {"decisions": {"L": [{"M": {"verb": {"S": "retry"}, "at": {"S": "0001-01-01T00:00:00+14:00"}}}]}},
+        {"decisions": {"L": [{"M": {"verb": {"L": []}}}, {"M": {"verb": {"S": "retry"}, "at": {"N": "1"}}}]}},
+        {"request": {"S": "no JSON"}},
+        {"steps": {"M": {"a": {"M": {"result": {"B": b"1"}}}}}},
+        {"own": {"NS": ["1"]}},
+    ],
+    ids=str,
+)
+def test_what_a_function_wrote_over_parts_of_its_record_is_shown_as_far_as_it_can_be(
+    cloud: LocalCloud, visitor: Visitor, odd: dict[str, Any]
+) -> None:
+    cloud.run(charge(amount=1))
+    cloud.run(charge())
+    cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=OVERDUE | odd)
+    assert listed(visitor.get("/").text) == [("IN_PROGRESS", "order-1")]
+    assert "lease <span data-ticks>" in visitor.get("/waiting").text or "pendingSince" in odd
+    page = visitor.get(record_at(ID))
+    assert page.status_code == 200 and "Run it again" in page.text and "The payload that counts" in page.text
 
 
 # ---- runs ----
@@ -484,6 +539,11 @@ def test_a_large_result_comes_when_it_is_asked_for(cloud: LocalCloud, visitor: V
     assert len(visitor.get("/result/acme%23build-report%23r").text) > 9000
     cloud.client("s3").delete_object(Bucket=result["bucket"], Key=result["key"])
     assert "is gone" in visitor.get("/result/acme%23build-report%23r").text
+    [item] = cloud.record_items()
+    for bucket in ("of-nobody", ""):
+        item["resultRef"]["M"]["bucket"] = {"S": bucket}
+        cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=item)
+        assert "is gone" in visitor.get("/result/acme%23build-report%23r").text
 
 
 def test_a_quarantined_operation_is_resolved_from_its_record(cloud: LocalCloud, visitor: Visitor) -> None:

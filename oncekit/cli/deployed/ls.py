@@ -13,11 +13,11 @@ from oncekit.cli.options import Json, Profile, Refusal, Region, StackName
 from oncekit.cli.outcomes import COLOURS, mark_of
 from oncekit.cli.terminal import Entry, tell
 from oncekit.console.visible import short
+from oncekit.contract.record_form import ODD, OPEN
 from oncekit.problem import Problem
 from oncekit.stack import listing
 from oncekit.stack import rejected as refused
 from oncekit.stack.listing import LONGEST_ID, age, lasting, since
-from oncekit.stack.records import ODD, OPEN
 from oncekit.stack.session import Place
 
 HEAD = ("", "status", "lane", "attempts", "age", "pending", "overdue", "error", "id")

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any
 
 from oncekit.console.words import iso
+from oncekit.contract.record_form import ODD, OPEN
 from oncekit.stack import listing
 from oncekit.stack.health.finding import Finding, Patient, Resource
 from oncekit.stack.health.whole import function_of
-from oncekit.stack.records import ODD, OPEN
 from oncekit.stack.rejected import keys_of, time_of
 
 MOST = 500
