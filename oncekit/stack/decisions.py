@@ -1,5 +1,7 @@
 """What an operator does to one record. Each write holds only for the record as it was read, or raises Changed.
 
+`seen` is how it stood when it was shown to who decides, as `stands` tells: then it is read as no other. A command that
+shows nothing has none.
 Each is kept with the record: who decided, when, and `because` of what, if that was said.
 `retry`, `resolve` and `release` give the lock to an owner that no execution has, under the next fence: an execution of
 the old owner that still runs can neither finish the record nor write a fenced step. Of a pending operation nobody is at
@@ -37,14 +39,14 @@ START_EVERY = 300
 """Seconds in which one execution is started for an owner, by its name."""
 
 
-def retry(stack: Stack, id: str, because: str | None = None) -> dict[str, Any]:
+def retry(stack: Stack, id: str, because: str | None = None, seen: str | None = None) -> dict[str, Any]:
     """Start a quarantined, pending or overdue operation again with its request, unchanged; steps stay, attempts start
     over. It is the same try: its ticket still ends it.
 
     With onCrash quarantine the next crash quarantines it again. The start is the sweep's, made at once: if this ends
     between its write and its start, the sweep makes it.
     """
-    shown = read(stack, id, *OPEN)
+    shown = read(stack, id, *OPEN, seen=seen)
     if shown["status"] == "IN_PROGRESS" and not is_pending(shown):
         if shown["leaseExpiresAt"] >= stack.now():
             raise Changed(f"{id}: not started again: it is in progress, and its lease is not over")
@@ -68,8 +70,21 @@ def retry(stack: Stack, id: str, because: str | None = None) -> dict[str, Any]:
     return {**told, "wasPending": "pendingSince" in shown}
 
 
+def may_be_resolved(stack: Stack, id: str, seen: str | None = None) -> Record:
+    """The record. Raises Changed when its owner says how it ends."""
+    record = read(stack, id, *OPEN, seen=seen)
+    if record["status"] != "QUARANTINED" and not is_pending(record):
+        raise Changed(f"{id}: it is IN_PROGRESS, and not pending, so its owner says how it ends; nothing was changed")
+    return record
+
+
 def resolve(
-    stack: Stack, id: str, result: str | None, failure: str | None, because: str | None = None
+    stack: Stack,
+    id: str,
+    result: str | None,
+    failure: str | None,
+    because: str | None = None,
+    seen: str | None = None,
 ) -> dict[str, Any]:
     """Say how a quarantined or pending operation ended: with this result (JSON text), or failed with this message.
 
@@ -77,9 +92,7 @@ def resolve(
     """
     from once.canonical import size_of  # slow to import, and no other decision needs it
 
-    record = read(stack, id, *OPEN)
-    if record["status"] != "QUARANTINED" and not is_pending(record):
-        raise Changed(f"{id}: it is IN_PROGRESS, and not pending, so its owner says how it ends; nothing was changed")
+    record = may_be_resolved(stack, id, seen)
     then = _next(stack, record)
     days = stack.number("RetentionDays")
     ended: dict[str, Any] = {"finishedAt": _iso(stack.now()), "expiresAt": int(stack.now()) + days * 86400}
@@ -104,9 +117,9 @@ def resolve(
     return {"id": id, "status": ended["status"], "fence": then["fence"], "wasPending": "pendingSince" in record}
 
 
-def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
+def may_be_released(stack: Stack, id: str, seen: str | None = None) -> tuple[Record, str]:
     """The record and its owner's status. Raises Changed when there is no lock, or when its owner may be alive."""
-    record = read(stack, id, *OPEN)
+    record = read(stack, id, *OPEN, seen=seen)
     return record, _owner_has_ended(stack, record, "not released")
 
 

@@ -57,14 +57,24 @@ def read_item(item: Item) -> Record | str:
     return record if is_whole(record) else str(record["id"])
 
 
-def read(stack: Stack, id: str, *statuses: str) -> Record:
-    """The record of an id, in one of these statuses where some are given.
+def stands(record: Record) -> str:
+    """How a record stands, as far as one decides by it; while that is the same, nobody else has done anything."""
+    pending = ", pending" if is_pending(record) else ""
+    return f"{record['status']}{pending}, fence {record['fence']}, owner {record['owner']}"
 
-    Raises Problem when there is none, and Changed when it is in another status or has expired.
+
+def read(stack: Stack, id: str, *statuses: str, seen: str | None = None) -> Record:
+    """The record of an id, in one of these statuses where some are given, and as `stands` told of it where it was seen.
+
+    Raises Problem when there is none, and Changed when it is another one or has expired.
     """
     record = find(stack, id)
     if has_expired(stack, record):
         raise Changed(f"{id}: its record has expired; the next request with this id starts afresh; nothing was changed")
+    if seen is not None and seen != stands(record):
+        raise Changed(
+            f"{id}: changed since it was shown, nothing was done: it was {seen}, and is {stands(record)}; look again"
+        )
     if statuses and record["status"] not in statuses:
         raise Changed(f"{id}: it is {record['status']}, not {' or '.join(statuses)}; nothing was changed")
     return record
@@ -104,10 +114,7 @@ def write(stack: Stack, shown: Record, sets: Mapping[str, Any], removes: Collect
     except client.exceptions.ConditionalCheckFailedException as error:
         now = find(stack, shown["id"])
         if any(now.get(name) != sets[name] for name in ("status", "owner", "fence")):
-            raise Changed(
-                f"{shown['id']}: changed meanwhile, nothing was done: now {now['status']}, fence {now['fence']}, "
-                f"owner {now['owner']}"
-            ) from error
+            raise Changed(f"{shown['id']}: changed meanwhile, nothing was done: now {stands(now)}") from error
 
 
 def new_operator(stack: Stack) -> str:

@@ -121,11 +121,9 @@ def test_what_was_only_written_to_an_own_table_is_found_by_its_id(
 def test_an_operation_is_found_by_what_a_person_decided(cloud: LocalCloud, visitor: Visitor, asked: str) -> None:
     cloud.run(asking())
     cloud.run(charge("order-2"))
-    act = record_at(ASKED).replace("/record/", "/act/{}/")
-    assert visitor.post(act.format("retry"), {"because": "not charged"}).status_code == 303
+    assert visitor.act("retry", ASKED, because="not charged").status_code == 303
     cloud.settle()
-    answer = {"result": "1", "because": "the bank says so", "sure": "yes"}
-    assert visitor.post(act.format("resolve"), answer).status_code == 303
+    assert visitor.act("resolve", ASKED, result="1", because="the bank says so", sure="yes").status_code == 303
     assert listed(visitor.get(f"/?text={asked}").text) == [("COMPLETED", "order-1")]
 
 
@@ -272,7 +270,7 @@ def test_the_list_says_that_a_dead_owner_is_looked_after(cloud: LocalCloud, visi
 def test_what_a_person_decided_is_in_the_list(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(asking())
     assert '<b id="waits" class="badge">1</b>' in visitor.get("/").text
-    visitor.post(record_at(ASKED).replace("/record/", "/act/release/"), {})
+    visitor.act("release", ASKED)
     page = visitor.get("/").text
     assert listed(page) == [("RELEASED", "order-1")] and 'class="badge" hidden' in page
 
@@ -310,7 +308,7 @@ def test_records_are_listed_whose_executions_nobody_knows_any_more(cloud: LocalC
 
 
 def test_a_kept_operation_is_decided_on_its_page(cloud: LocalCloud, after_a_restart: Visitor) -> None:
-    assert after_a_restart.post(record_at(ASKED_2).replace("/record/", "/act/retry/"), {}).status_code == 303
+    assert after_a_restart.act("retry", ASKED_2).status_code == 303
     cloud.settle()
     assert "It was started again: your function may have run before." in after_a_restart.get("/").text
 
@@ -487,10 +485,9 @@ def test_an_operation_shows_its_owner_and_in_one_line_its_duplicates(cloud: Loca
 
 def test_who_decided_what_and_why_is_in_the_timeline(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(asking())
-    act = record_at(ASKED).replace("/record/", "/act/retry/")
-    long = visitor.post(act, {"because": "x" * 600})
+    long = visitor.act("retry", ASKED, because="x" * 600)
     assert long.status_code == 409 and "the reason has 600 bytes" in html.unescape(long.text)
-    assert visitor.post(act, {"because": "it was <b>not</b> charged"}).status_code == 303
+    assert visitor.act("retry", ASKED, because="it was <b>not</b> charged").status_code == 303
     cloud.settle()
     page = visitor.get(record_at(ASKED)).text
     [said] = [each for each in moments_of(page) if "had it run again" in each]
@@ -505,7 +502,7 @@ def test_attempts_say_that_they_begin_anew_where_a_person_had_it_run_again(cloud
 
     cloud.run(asking())
     assert attempts() == ["1"]
-    assert visitor.post(record_at(ASKED).replace("/record/", "/act/retry/"), {}).status_code == 303
+    assert visitor.act("retry", ASKED).status_code == 303
     cloud.settle()
     assert attempts() == ["1 since it was run again"]
 
@@ -550,27 +547,68 @@ def test_a_quarantined_operation_is_resolved_from_its_record(cloud: LocalCloud, 
     cloud.run(asking())
     page = visitor.get(record_at(ASKED)).text
     assert "QUARANTINED" in page and all(f">{each}</button>" in page for each in ("Resolve it", "Run it again"))
-    act = record_at(ASKED).replace("/record/", "/act/resolve/")
-    refused = visitor.post(act, {"result": "{", "failed": "typed"})
+    refused = visitor.act("resolve", ASKED, result="{", failed="typed")
     assert refused.status_code == 409 and "say either what its result is" in refused.text
     assert ">{</textarea>" in refused.text and 'value="typed"' in refused.text, "what was typed survives"
-    assert "the result: not JSON" in visitor.post(act, {"result": "{", "failed": ""}).text
-    asked = visitor.post(act, {"result": '{"a": 1.10}', "failed": ""})
+    assert "the result: not JSON" in visitor.act("resolve", ASKED, result="{").text
+    asked = visitor.act("resolve", ASKED, result='{"a": 1.10}')
     assert asked.status_code == 200 and re.sub("<.*?>", "", asked.text).count("&#34;a&#34;: 1.1\n") == 1
     typed = '{\r\n "a": 1,\r\n "b": "\u200c"\r\n}'
-    for page in (
-        visitor.post(act, {"result": typed, "failed": ""}),
-        visitor.post(act, {"result": typed, "failed": "x"}),
-    ):
-        assert typed in html.unescape(page.text), "what is sent on is what was typed"
+    for failed in ("", "x"):
+        sent_on = visitor.act("resolve", ASKED, result=typed, failed=failed).text
+        assert typed in html.unescape(sent_on), "what is sent on is what was typed"
     assert (cloud.record(ASKED) or {})["status"] == "QUARANTINED"
-    assert visitor.post(act, {"result": '{"a": 1.10}', "failed": "", "sure": "1"}).status_code == 303
+    assert visitor.act("resolve", ASKED, asked.text, result='{"a": 1.10}', sure="1").status_code == 303
     assert (cloud.record(ASKED) or {})["result"] == '{"a":1.1}'
     assert "<dt>Owner</dt><dd>a person</dd>" in visitor.get(record_at(ASKED)).text
-    again = visitor.post(act.replace("resolve", "retry"), {})
-    assert again.status_code == 409 and "COMPLETED, not" in html.unescape(again.text)
-    late = visitor.post(act, {"result": "{}"})
-    assert late.status_code == 409 and "COMPLETED, not" in html.unescape(late.text)
+
+
+@pytest.mark.parametrize(
+    ("action", "form"),
+    [("resolve", {"result": "1"}), ("resolve", {"failed": "no", "sure": "1"}), ("retry", {}), ("release", {})],
+)
+def test_what_is_decided_on_a_page_is_about_the_record_that_it_showed(
+    cloud: LocalCloud, visitor: Visitor, action: str, form: dict[str, str]
+) -> None:
+    """Somebody else has decided meanwhile, and it asks for an operator again."""
+    cloud.run(asking())
+    shown = visitor.get(record_at(ASKED)).text
+    asked = visitor.act("resolve", ASKED, result="1").text
+    assert visitor.act("retry", ASKED).status_code == 303
+    cloud.settle()
+    before = cloud.record(ASKED) or {}
+    assert before["status"] == "QUARANTINED"
+    for page in (shown, asked):
+        refused = visitor.act(action, ASKED, page, because="I saw it", **form)
+        said = html.unescape(refused.text)
+        assert refused.status_code == 409 and "changed since it was shown, nothing was done: it was QUARANTINED" in said
+        assert "fence 1, owner arn:" in said and f"is QUARANTINED, fence {before['fence']}, owner" in said
+        assert 'value="I saw it"' in said, "what was typed survives"
+    assert cloud.record(ASKED) == before
+    assert visitor.act(action, ASKED, refused.text, **form).status_code == (200 if form == {"result": "1"} else 303)
+
+
+@pytest.mark.parametrize("action", ["retry", "release"])
+@pytest.mark.parametrize(
+    "then",
+    [
+        {"owner": {"S": "arn:another"}},
+        {"status": {"S": "QUARANTINED"}},
+        {"pendingSince": {"S": "2026-01-01T00:00:00Z"}},
+    ],
+    ids=str,
+)
+def test_what_is_decided_about_a_lock_is_not_done_to_another_one_with_its_fence(
+    cloud: LocalCloud, visitor: Visitor, action: str, then: dict[str, Any]
+) -> None:
+    """Of a record that was deleted meanwhile, the next one begins with the first fence."""
+    client, table = cloud.client("dynamodb"), cloud.outputs["TableName"]
+    client.put_item(TableName=table, Item=OVERDUE)
+    page = visitor.get(record_at(ID)).text
+    client.put_item(TableName=table, Item=OVERDUE | then)
+    refused = visitor.act(action, ID, page)
+    assert refused.status_code == 409 and "changed since it was shown" in refused.text
+    assert cloud.record_items() == [OVERDUE | then]
 
 
 @pytest.mark.parametrize(
@@ -593,7 +631,7 @@ def test_a_quarantined_operation_is_started_again_or_released_from_its_record(
     cloud: LocalCloud, visitor: Visitor, action: str, status: str, said: str
 ) -> None:
     cloud.run(asking())
-    assert visitor.post(record_at(ASKED).replace("/record/", f"/act/{action}/"), {}).status_code == 303
+    assert visitor.act(action, ASKED).status_code == 303
     cloud.settle()
     assert (cloud.record(ASKED) or {})["status"] == status
     page = visitor.get(record_at(ASKED)).text
@@ -616,7 +654,7 @@ def test_a_pending_operation_says_until_when_and_is_ended_from_its_record(
     assert "Waits for work elsewhere to end it" in page and "<dd data-ticks>10 min more</dd>" in page
     assert all(f">{each}</button>" in page for each in ("Resolve it", "Run it again", "Free the key"))
     assert "pending <span data-ticks>10 min more</span>" in visitor.get("/waiting").text
-    assert visitor.post(at.replace("/record/", f"/act/{action}/"), form).status_code == 303
+    assert visitor.act(action, ELSEWHERE, **form).status_code == 303
     cloud.settle()
     page = visitor.get(at).text
     assert f"</span> {status}</p>" in page and "Waits for work elsewhere" not in page

@@ -121,26 +121,29 @@ class LocalActions:
             gone = len(handle(self._stack(), "delete", error)["requests"])
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
 
-    def retry(self, id: str, because: str | None = None) -> str:
+    def retry(self, id: str, because: str | None = None, seen: str | None = None) -> str:
         with _refusing():
-            started: str = decisions.retry(self._stack(), id, because)["executionArn"]
+            started: str = decisions.retry(self._stack(), id, because, seen)["executionArn"]
         return f"{id}: started again as {started.rpartition(':')[2]}"
 
-    def release(self, id: str, because: str | None = None) -> str:
+    def release(self, id: str, because: str | None = None, seen: str | None = None) -> str:
         with _refusing():
-            decisions.release(self._stack(), decisions.may_be_released(self._stack(), id)[0], because)
+            decisions.release(self._stack(), decisions.may_be_released(self._stack(), id, seen)[0], because)
         return f"{id}: released; the next request with this id runs business logic"
 
-    def answer(self, result: str | None, failed: str | None) -> str:
-        if (result is None) == (failed is None):
-            raise Refused("say either what its result is, or why it failed")
+    def answer(self, id: str, result: str | None, failed: str | None, seen: str | None = None) -> str:
         with _refusing():
+            decisions.may_be_resolved(self._stack(), id, seen)
+            if (result is None) == (failed is None):
+                raise Refused("say either what its result is, or why it failed")
             return str(failed) if result is None else result_of("the result", result)
 
-    def resolve(self, id: str, result: str | None, failed: str | None, because: str | None = None) -> str:
-        text = self.answer(result, failed)
+    def resolve(
+        self, id: str, result: str | None, failed: str | None, because: str | None = None, seen: str | None = None
+    ) -> str:
+        text = self.answer(id, result, failed, seen)
         with _refusing():
-            answer = decisions.resolve(self._stack(), id, None if result is None else text, failed, because)
+            answer = decisions.resolve(self._stack(), id, None if result is None else text, failed, because, seen)
         return f"{id}: {answer['status']}; every duplicate gets this answer from now on"
 
     def _stack(self) -> Stack:

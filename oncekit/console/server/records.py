@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote as in_url
 
@@ -15,6 +14,7 @@ from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
 from oncekit.console.server.frame import Console, elsewhere, plain, zone_of
+from oncekit.stack.records import stands
 
 MOST_RUNS = 50
 """Of those that ended alike, the newest."""
@@ -46,6 +46,7 @@ def record(console: Console, request: Request, id: str, refused: str = "", answe
         "requests",
         409 if refused else 200,
         view=view,
+        seen=stands(operation.record) if operation.record else "",
         ends=status,
         kind=KINDS.get(status, "stopped"),
         story=operation.story(now),
@@ -67,19 +68,17 @@ def result(console: Console, request: Request, id: str) -> Response:
     return plain(console.source.result(id), 200)
 
 
-def _may_be_resolved(record: Mapping[str, Any]) -> bool:
-    return record.get("status") == "QUARANTINED" or "pendingSince" in record
-
-
 def act(console: Console, request: Request, action: str, id: str) -> Response:
+    """Of the record as the page of this form has shown it."""
     result, failed, because = (request.form.get(name, "").strip() or None for name in ("result", "failed", "because"))
+    do, seen = console.actions, request.form.get("seen", "")
     try:
-        if action == "resolve" and "sure" not in request.form and _may_be_resolved(console.source.record(id) or {}):
-            return record(console, request, id, answer=console.actions.answer(result, failed))
+        if action == "resolve" and "sure" not in request.form:
+            return record(console, request, id, answer=do.answer(id, result, failed, seen))
         if action == "resolve":
-            done = console.actions.resolve(id, result, failed, because)
+            done = do.resolve(id, result, failed, because, seen)
         else:
-            done = (console.actions.retry if action == "retry" else console.actions.release)(id, because)
+            done = (do.retry if action == "retry" else do.release)(id, because, seen)
     except Refused as refused:
         return record(console, request, id, str(refused))
     return elsewhere(f"{record_address(id)}?done={in_url(done)}")
