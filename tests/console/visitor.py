@@ -34,6 +34,11 @@ class Visitor:
             path, base_url=HERE, data=form, headers={"Origin": HERE} if headers is None else headers
         )
 
+    def after(self, done: TestResponse) -> str:
+        """The page that follows."""
+        assert done.status_code == 303, done.text
+        return self.get(done.headers["Location"]).text
+
     def act(self, action: str, id: str, page: str = "", **form: str) -> TestResponse:
         """What somebody decides on the page of an operation, as it is now, or as it was shown."""
         [seen, *_] = re.findall(r'name="seen" value="(.*?)"', page or self.get(record_at(id)).text)

@@ -6,7 +6,6 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Callable
-from urllib.parse import quote as in_url
 
 from markupsafe import escape
 from werkzeug.wrappers import Request, Response
@@ -67,7 +66,7 @@ def waiting(console: Console, request: Request, refused: str = "") -> Response:
         errors=sorted(Counter(each["error"] for each in rejected).items()),
         queues=console.source.queues(),
         at=now,
-        done=request.args.get("done", ""),
+        done=console.done(request),
         refused=refused,
     )
 
@@ -88,7 +87,7 @@ def _do(console: Console, request: Request, work: Callable[[Actions], str]) -> R
         done = work(console.actions)
     except Refused as refused:
         return waiting(console, request, str(refused))
-    return elsewhere(f"/waiting?done={in_url(done)}")
+    return console.after(done, "/waiting")
 
 
 def _whole(text: str, most: int, what: str) -> int:

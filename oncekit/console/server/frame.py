@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -34,10 +35,20 @@ class Console:
 
     source: LocalSource
     actions: Actions
+    _done: dict[str, str] = field(default_factory=dict)
+    """What was done, until the page that follows it shows it once: no link can say that."""
 
     def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
         """Each has what waits for a person, and how far the clock was moved."""
         return html(template, status, here=here, waits=self.source.waiting(), ahead=self.actions.ahead(), **values)
+
+    def after(self, done: str, address: str) -> Response:
+        """To a page that says what was done."""
+        self._done[key := secrets.token_urlsafe(6)] = done
+        return elsewhere(f"{address}?done={key}")
+
+    def done(self, request: Request) -> str:
+        return self._done.pop(request.args.get("done", ""), "")
 
 
 def html(template: str, status: int = 200, **values: Any) -> Response:

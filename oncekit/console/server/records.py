@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote as in_url
 
 from werkzeug.wrappers import Request, Response
 
@@ -13,7 +12,7 @@ from oncekit.console.listing import STATUSES, listing
 from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
-from oncekit.console.server.frame import Console, elsewhere, plain, zone_of
+from oncekit.console.server.frame import Console, plain, zone_of
 from oncekit.stack.records import stands
 
 MOST_RUNS = 50
@@ -57,7 +56,7 @@ def record(console: Console, request: Request, id: str, refused: str = "", answe
         most=MOST_RUNS,
         now=now,
         typed={name: request.form.get(name, "") for name in ("result", "failed", "because")},
-        done=request.args.get("done", ""),
+        done=console.done(request),
         refused=refused,
         answer=answer,
     )
@@ -81,4 +80,4 @@ def act(console: Console, request: Request, action: str, id: str) -> Response:
             done = (do.retry if action == "retry" else do.release)(id, because, seen)
     except Refused as refused:
         return record(console, request, id, str(refused))
-    return elsewhere(f"{record_address(id)}?done={in_url(done)}")
+    return console.after(done, record_address(id))
