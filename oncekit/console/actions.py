@@ -37,8 +37,8 @@ class Actions(Protocol):
     def replay(self, error: str) -> str:
         """Start the refused requests with this error again."""
 
-    def discard(self, error: str) -> str:
-        """Delete the refused requests with this error."""
+    def discard(self, error: str, last: str) -> str:
+        """Delete the refused requests with this error, up to the one with this key."""
 
     def retry(self, id: str, because: str | None = None, seen: str | None = None) -> str: ...
 

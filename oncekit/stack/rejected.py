@@ -48,16 +48,18 @@ def handle(
     error: str | None = None,
     wants: Callable[[str | None], bool] = lambda _id: True,
     limit: int | None = None,
+    last: str | None = None,
 ) -> dict[str, Any]:
     """List refused requests, the oldest first, start those again that can succeed, or delete them: those with this
-    error about an id that is wanted.
+    error about an id that is wanted, and no newer one than the `last`, by its key.
 
     {requests: [Handled, ...], isComplete}; complete when there are no more. At most `limit` are listed or deleted; when
     starting, at most `limit` are started, however many older ones are passed over, so that these hide none. Of each,
     `id` is None where the request has none, `refusedBy` the execution that refused it. `wants` is asked with its id, or
     tenant#operation without a key.
     """
-    asked = (each for each in refused(stack) if error in (None, each.error) and wants(each.id or each.scope))
+    every = (each for each in refused(stack) if last is None or each.key <= last)
+    asked = (each for each in every if error in (None, each.error) and wants(each.id or each.scope))
     found: list[Handled] = []
     left = limit
     while left != 0 and (each := next(asked, None)):

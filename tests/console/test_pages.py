@@ -707,12 +707,15 @@ def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visito
     cloud.run(BAD)
     for amount in (1, 2, 3):
         cloud.run(charge("order-2", amount=amount))
-    assert "Delete all refused requests with PayloadMismatch" in visitor.get("/waiting").text
+    page = visitor.get("/waiting").text
+    assert "Delete the refused requests with PayloadMismatch that are shown here?" in page
     nothing = visitor.post("/discard", {})
     assert nothing.status_code == 409 and "lost on purpose" in nothing.text
-    done = visitor.post("/discard", {"error": "PayloadMismatch"})
+    cloud.run(charge("order-2", amount=4))
+    [last] = re.findall(r'name="last" value="(.*?)"><button name="error" value="PayloadMismatch"', page)
+    done = visitor.post("/discard", {"error": "PayloadMismatch", "last": last})
     assert "2 refused requests with PayloadMismatch deleted" in visitor.after(done)
-    assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"]
+    assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest", "PayloadMismatch"], "nobody saw the last"
 
 
 def test_refused_requests_are_listed_also_where_nobody_knows_their_executions_any_more(

@@ -114,11 +114,11 @@ class LocalActions:
             done = [each["outcome"] for each in handle(self._stack(), "start", error)["requests"]]
         return f"{done.count(STARTED)} of {len(done)} refused requests started again"
 
-    def discard(self, error: str) -> str:
+    def discard(self, error: str, last: str) -> str:
         if not error:
             raise Refused("say which requests are lost on purpose: the name of their error")
         with _refusing():
-            gone = len(handle(self._stack(), "delete", error)["requests"])
+            gone = len(handle(self._stack(), "delete", error, last=last)["requests"])
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
 
     def retry(self, id: str, because: str | None = None, seen: str | None = None) -> str:

@@ -42,7 +42,8 @@ CHANGES = {
     "/stop/<path:arn>": runs.stop,
     "/start": doing.start,
     "/advance": doing.advance,
-    "/<any(replay, discard):action>": doing.of_refused,
+    "/replay": doing.replay,
+    "/discard": doing.discard,
 }
 REACHED: Mapping[str, Callable[..., str]] = {
     "/act/<any(retry, release, resolve):_>/<path:id>": lambda id, _: record_address(id),

@@ -64,6 +64,7 @@ def waiting(console: Console, request: Request, refused: str = "") -> Response:
         records=[record_view(str(each["id"]), each, now) for each in records],
         rejected=rejected,
         errors=sorted(Counter(each["error"] for each in rejected).items()),
+        last={each["error"]: each["key"] for each in rejected},
         queues=console.source.queues(),
         at=now,
         done=console.done(request),
@@ -77,9 +78,13 @@ def advance(console: Console, request: Request) -> Response:
     )
 
 
-def of_refused(console: Console, request: Request, action: str) -> Response:
-    """Start refused requests again, or delete them, by their error."""
-    return _do(console, request, lambda do: str(getattr(do, action)(request.form.get("error", ""))))
+def replay(console: Console, request: Request) -> Response:
+    return _do(console, request, lambda do: do.replay(request.form.get("error", "")))
+
+
+def discard(console: Console, request: Request) -> Response:
+    """Those that the page has shown: nobody has seen what came later."""
+    return _do(console, request, lambda do: do.discard(request.form.get("error", ""), request.form.get("last", "")))
 
 
 def _do(console: Console, request: Request, work: Callable[[Actions], str]) -> Response:
