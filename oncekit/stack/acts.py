@@ -73,10 +73,13 @@ def who(stack: Stack) -> str:
     """
     if stack.is_local:
         return _user()
+    from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
 
+    # Total attempts include the first one (botocore's reference of Config); each address is tried for so long.
+    briefly = Config(connect_timeout=2, read_timeout=3, retries={"total_max_attempts": 1})
     try:
-        return str(stack.client("sts").get_caller_identity()["Arn"])
+        return str(stack.session.client("sts", config=briefly).get_caller_identity()["Arn"])
     except (BotoCoreError, ClientError):  # a network may lead to DynamoDB and not to STS: who decides is not kept back
         return f"{_user()}, by the name on this machine: STS did not answer"
 

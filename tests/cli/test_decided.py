@@ -6,15 +6,18 @@ import datetime
 import getpass
 import json
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ReadTimeoutError
 from invoking import A_LEASE, DIRECT, Direct, ask
 from operating import ID, Operator
 
 from oncekit.contract.quotas import MOST_INLINE_BYTES
 from oncekit.stack.acts import who
+from oncekit.stack.session import Place, session_at
 from oncekit.stack.stack import Stack
 
 WHY = "the provider says that it was charged"
@@ -129,21 +132,40 @@ def test_a_refused_request_has_no_record_that_keeps_a_reason(operator: Operator,
     assert done.code == 2 and "--because" in done.err
 
 
-class Sts:
-    def __init__(self, says: str) -> None:
-        self._says = says
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """As a command has it on AWS."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "none")
+    return session_at(Place("once", region="eu-west-1"))
 
-    def get_caller_identity(self) -> dict[str, str]:
-        if not self._says:
-            raise EndpointConnectionError(endpoint_url="https://sts.eu-west-1.amazonaws.com")
-        return {"Arn": self._says}
 
-
-def test_on_aws_it_is_the_caller_whom_sts_names() -> None:
+def test_on_aws_it_is_the_caller_whom_sts_names(session: Any) -> None:
     jane = "arn:aws:sts::123456789012:assumed-role/Operator/jane"
-    assert who(Stack("once", {}, {}, None, id=ON_AWS, clients={"sts": Sts(jane)})) == jane
+    answer = f"<R><GetCallerIdentityResult><Arn>{jane}</Arn></GetCallerIdentityResult></R>"
+    raw = SimpleNamespace(stream=lambda: [answer.encode()])
+    session.events.register("before-send.sts", lambda **_: AWSResponse("", 200, {}, raw))
+    assert who(Stack("once", {}, {}, session, id=ON_AWS)) == jane
 
 
-def test_a_decision_does_not_wait_for_sts_to_answer() -> None:
-    told = who(Stack("once", {}, {}, None, id=ON_AWS, clients={"sts": Sts("")}))
+def test_a_decision_does_not_wait_for_sts_to_answer(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked once, for a few seconds."""
+    asked: list[str] = []
+    clients: list[Any] = []
+    client = session.client
+
+    def hangs(request: Any, **_: Any) -> None:
+        asked.append(request.url)
+        raise ReadTimeoutError(endpoint_url=request.url)
+
+    def made(*about: Any, **more: Any) -> Any:
+        clients.append(client(*about, **more))
+        return clients[-1]
+
+    monkeypatch.setattr(session, "client", made)
+    session.events.register("before-send.sts", hangs)
+    told = who(Stack("once", {}, {}, session, id=ON_AWS))
     assert told.startswith(getpass.getuser()) and "STS did not answer" in told
+    [config] = [each.meta.config for each in clients]
+    assert len(asked) == 1 and config.connect_timeout + config.read_timeout < 10
