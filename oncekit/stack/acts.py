@@ -1,4 +1,4 @@
-"""Who decided what about an operation, as its record keeps it: the newest decisions, small enough for its 4 KiB.
+"""Who decided what about an operation, as its record keeps it: the newest decisions, in 500 bytes.
 
 They are in the attribute `decisions`, {verb, at, who, because, owner}, the oldest first. No machine and no function
 writes it, so it is there after the next request, too, for as long as the record is. `owner` is the name of the
@@ -35,6 +35,9 @@ def with_act(
 ) -> dict[str, Any]:
     """What a decision sets, and itself among the newest that the record keeps.
 
+    The record stays within its 4 KiB; beside a request of the most bytes, and with the longest names, it may be some 30
+    bytes over. The next request under the key finds the decisions, and may be as large as ever: then it is up to 500
+    bytes over, and a write that is refused costs one unit more.
     Raises Problem for a reason that does not fit.
     """
     then = {**record, **sets}
