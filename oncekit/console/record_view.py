@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.console.listing import status_of
-from oncekit.console.moments import time_of
-from oncekit.console.story import decisions
+from oncekit.console.story import was_run_again
 from oncekit.console.words import duration
 from oncekit.contract.lanes import is_direct, name_of
 from oncekit.contract.words import OPERATOR, TICKET
@@ -59,7 +58,7 @@ def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> R
     given = str(record.get("owner", ""))
     owner = ":".join(given.split(":")[:9])  # in the fast lane a nonce follows
     nobody = "a person" if OPERATOR in owner else "its ticket" if owner.startswith(TICKET) else ""
-    again = {"attempts": " since it was run again"} if _was_run_again(record) else {}
+    again = {"attempts": " since it was run again"} if was_run_again(record) else {}
     return RecordView(
         id=id,
         kind=KINDS.get(status, "stopped"),
@@ -75,13 +74,6 @@ def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> R
         steps={name: _text(step) for name, step in record.get("steps", {}).items()},
         result_bytes=record.get("resultRef", {}).get("bytes"),
     )
-
-
-def _was_run_again(record: Mapping[str, Any]) -> bool:
-    """By a person, in this try: its attempts are counted from then on."""
-    began = time_of(record.get("acquiredAt"))
-    again = [at for each in decisions(record) if each["verb"] == "retry" and (at := time_of(each.get("at")))]
-    return began is not None and any(began <= at for at in again)
 
 
 def _text(value: Any) -> str:

@@ -376,6 +376,13 @@ def decisions(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [each for each in every if isinstance(each, Mapping) and str(each.get("verb")) in VERBS]
 
 
+def was_run_again(record: Mapping[str, Any]) -> bool:
+    """By a person, in this try: its attempts are counted from then on."""
+    began = time_of(record.get("acquiredAt"))
+    again = [at for each in decisions(record) if each["verb"] == "retry" and (at := time_of(each.get("at")))]
+    return began is not None and any(began <= at for at in again)
+
+
 def _of_others(parts: Sequence[Part]) -> Iterator[Moment]:
     """All that had no lock, those together that ended alike."""
     rest = [each for each in parts if each.role != "owner"]

@@ -133,6 +133,7 @@ def test_the_timeline_begins_with_the_total_and_has_each_owner_and_who_decided(o
     lines = operator.once("show", ID, columns=400).out.splitlines()
     assert lines[1] == f"{told['total']} (UTC)"
     [said] = [each for each in lines if "had it run again: it hangs" in each]
+    assert "  attempts    1 since it was run again" in lines
     assert said.startswith(f"  {told['moments'][4]['at'][11:19]}  ◆ {getpass.getuser()} ")
 
 

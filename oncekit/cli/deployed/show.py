@@ -15,6 +15,7 @@ from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Attempts
 from oncekit.cli.terminal import Entry
+from oncekit.console.story import was_run_again
 from oncekit.console.visible import short, text_of
 from oncekit.console.words import iso
 from oncekit.contract.lanes import DIRECT, FAST, FULL, Invoked
@@ -137,8 +138,9 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
         yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
     for key in ("attempts", "fence", "onCrash"):
         if key in record:
-            is_to_begin = key == "attempts" and shown["notBegun"]
-            yield f"  {key:<12}{short(record[key])}{', the last of which is still to begin' if is_to_begin else ''}"
+            again = " since it was run again" if key == "attempts" and was_run_again(record) else ""
+            to_begin = ", the last of which is still to begin" if key == "attempts" and shown["notBegun"] else ""
+            yield f"  {key:<12}{short(record[key])}{again}{to_begin}"
     if "error" in record:
         yield _entry("error", f"{short(record['error']['name'])}: {record['error']['message']}")
     for key in ("result", "resultRef"):
