@@ -106,6 +106,13 @@ def test_every_page_is_in_the_navigation_of_the_site_once_under_one_kind() -> No
     )
 
 
+def test_a_numbered_list_is_on_the_site_as_it_is_on_github() -> None:
+    """By itself, it begins each part of an interrupted list with 1. Below an item, a list is four spaces deep."""
+    parts = [number for page in DOCS for number in re.findall(r"(?<=\n\n)(\d+)\. ", prose(page))]
+    assert set(parts) > {"1"} and "sane_lists" in yaml.safe_load(SITE.read_text())["markdown_extensions"]
+    assert not [page.name for page in DOCS if re.search(r"^ {1,3}(?:[-*]|\d+\.) ", prose(page), re.MULTILINE)]
+
+
 def test_the_first_page_links_every_page_under_the_same_kind() -> None:
     text = (ROOT / "docs" / "index.md").read_text()
     for kind, pages in navigation().items():
