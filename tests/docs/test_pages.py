@@ -113,6 +113,15 @@ def test_a_numbered_list_is_on_the_site_as_it_is_on_github() -> None:
     assert not [page.name for page in DOCS if re.search(r"^ {1,3}(?:[-*]|\d+\.) ", prose(page), re.MULTILINE)]
 
 
+@pytest.mark.parametrize("page", [page for page in DOCS if page.name != "index.md"], ids=name_of)
+def test_a_page_has_the_same_name_on_top_and_in_the_navigation(page: Path) -> None:
+    kinds = [
+        each for part in yaml.safe_load(SITE.read_text())["nav"] for each in part.values() if isinstance(each, list)
+    ]
+    shown = {path: name for pages in kinds for each in pages for name, path in each.items()}
+    assert page.read_text(encoding="utf-8").splitlines()[0] == f"# {shown[page.name]}"
+
+
 def test_the_first_page_links_every_page_under_the_same_kind() -> None:
     text = (ROOT / "docs" / "index.md").read_text()
     for kind, pages in navigation().items():
