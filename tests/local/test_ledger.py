@@ -117,6 +117,11 @@ def test_a_row_is_one_fact_with_a_command_and_what_to_expect() -> None:
     assert "<br>" not in PAGE.read_text()
 
 
+def test_no_two_rows_have_one_number() -> None:
+    numbers = re.findall(r"^\| (V\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(numbers) > 50 and {each for each in numbers if numbers.count(each) > 1} == set()
+
+
 def test_whoever_names_a_row_finds_it() -> None:
     command = ["git", "ls-files", "-z", *NAMING]
     listed = (
