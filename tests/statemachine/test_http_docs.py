@@ -26,7 +26,7 @@ def spoken(text: str) -> tuple[str, set[str], str]:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_two_lines_that_the_page_begins_with_get_the_answers_that_it_shows(cloud: LocalCloud) -> None:
-    [block] = re.findall(r"```console\n\$ once up.*?\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    [block] = re.findall(r"```console\n\$ eval \"\$\(once env\)\"\n(.*?)```", PAGE.read_text(), re.DOTALL)
     shown = re.findall(r"\$ (curl (?:.*\\\n)*.*)\n((?:.*\n)+?)(?=\$|\Z)", block)
     assert len(shown) == 2
     for command, answer in shown:
