@@ -217,6 +217,14 @@ def test_what_the_readme_says_of_costs_and_proof_is_what_their_pages_say() -> No
         assert figure in proof, figure
 
 
+def test_prices_that_two_pages_begin_with_are_those_that_are_counted() -> None:
+    costs = (ROOT / "docs/cost.md").read_text()
+    counted = set(re.findall(r"^\|.*\| ([\d.]+) \|$", costs, re.MULTILINE))
+    for text in (costs.partition("\n## ")[0], (ROOT / "docs/index.md").read_text()):
+        said = re.findall(r"\$(\d+\.\d\d)\b", text)
+        assert len(said) > 5 and set(said) <= counted
+
+
 def test_the_readmes_calls_by_http_are_answered_as_the_page_on_http_says() -> None:
     [shown] = re.findall(r"^\$ charge\(\) \{(.*?)```", README.read_text(), re.DOTALL | re.MULTILINE)
     page = (ROOT / "docs/http.md").read_text()
