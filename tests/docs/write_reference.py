@@ -128,7 +128,17 @@ def pages(template: Path) -> dict[str, str]:
         "alarms.md": alarms_page(dict(resources)),
         "states.md": states_page(definitions),
     }
-    return {name: linked(text) for name, text in written.items()}
+    return {name: linked(_with_pages(text, template.parent / "docs")) for name, text in written.items()}
+
+
+def _with_pages(text: str, docs: Path) -> str:
+    """A page that a template names by its file, for mails of alarms and the console, is a link with the page's name."""
+
+    def link(file: re.Match[str]) -> str:
+        title = (docs / file[1]).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        return f"[{title}]({file[1]})"
+
+    return re.sub(r"\bdocs/([\w-]+\.md)\b", link, text)
 
 
 def main() -> None:
