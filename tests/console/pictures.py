@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from browsers import BROWSERS, installed_browser
 from path_pictures import LEASE_AND_SWEEP_S, path_pictures
@@ -18,6 +19,9 @@ from oncekit.console.local_source import LocalSource
 from oncekit.console.server.app import ConsoleServer
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.deployment.deploy import rendered_definitions
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 ROOT = Path(__file__).parents[2]
 WIDTH, HEIGHT = 1280, 800
@@ -40,6 +44,13 @@ def five_stories(cloud: LocalCloud) -> None:
         cloud.run(request)
 
 
+def both(page: Page, path: Path, **options: Any) -> None:
+    """A screenshot in the light and in the dark form of the page."""
+    for scheme, end in (("dark", "-dark.png"), ("light", ".png")):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.screenshot(path=f"{path}{end}", **options)
+
+
 def take(cloud: LocalCloud, browser: str, folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
@@ -51,14 +62,14 @@ def take(cloud: LocalCloud, browser: str, folder: Path) -> None:
             viewport={"width": WIDTH, "height": HEIGHT}, timezone_id="UTC"
         )
         page.goto(server.address)
-        page.locator("#rows li").first.wait_for()
+        page.locator("#rows li", has_text="order-1005").filter(has_text="12:02:00").wait_for()
         bottom = page.evaluate("document.querySelector('#rows').getBoundingClientRect().bottom") + 32
         whole = {"x": 0, "y": 0, "width": WIDTH, "height": bottom}
-        page.screenshot(path=folder / "console-requests.png", clip=whole)
+        both(page, folder / "console-requests", clip=whole)
         page.click("text=order-1005")
         page.locator(".moments li.owner a").last.click()
         page.locator(".picture svg").wait_for()
-        page.screenshot(path=folder / "console-run.png")
+        both(page, folder / "console-run")
         server.close()
 
 

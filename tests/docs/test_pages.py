@@ -299,6 +299,17 @@ def test_a_drawn_picture_has_a_dark_form_and_a_name(picture: Path) -> None:
     assert "<title" in text or "aria-label=" in text or picture.name == "logo.svg", "the logo stands beside the name"
 
 
+def test_a_picture_of_the_console_has_a_dark_form_on_the_site() -> None:
+    style = (ROOT / "docs/site.css").read_text()
+    light = [each for each in (ROOT / "docs").glob("*.png") if not each.stem.endswith("-dark")]
+    assert light and not [each.name for each in light if not each.with_stem(f"{each.stem}-dark").exists()]
+    assert not [
+        each.name
+        for each in light
+        if f'img[src$="{each.name}"] {{ content: url("{each.stem}-dark.png"); }}' not in style
+    ]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_picture_says_in_words_what_it_shows(page: Path) -> None:
     text = prose(page)
