@@ -92,6 +92,11 @@ def test_no_cell_or_sentence_of_a_page_is_a_wall(page: Path) -> None:
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("page", DOCS, ids=name_of)
+def test_no_code_in_a_table_has_a_bar_whose_backslash_the_site_shows(page: Path) -> None:
+    assert re.findall(r"^\|.*`[^`\n]*\\\|[^`\n]*`.*$", prose(page), re.MULTILINE) == []
+
+
 def navigation() -> dict[str, list[str]]:
     """The pages of the site, by kind."""
     parts = [each for each in yaml.safe_load(SITE.read_text())["nav"] if not isinstance(next(iter(each.values())), str)]
