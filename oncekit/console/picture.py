@@ -19,11 +19,11 @@ SIGNS: dict[Outcome, str] = {
 WORDS = {"caught": "failed, caught", "unmet": "its condition did not hold"}
 
 
-def picture(definition: Definition, run: Run, whole: bool) -> str:
-    """The path of a run for a page, each state a link to where the page describes it; or the whole state machine."""
+def picture(definition: Definition, run: Run) -> str:
+    """The path of a run for a page, each state a link to where the page describes it."""
     went = taken(run)
-    parts = nodes(definition), edges(definition)
-    return embedded(*parts if whole or not went.steps else around(*parts, went.steps), went, f"The path of {run.name}")
+    path = around(nodes(definition), edges(definition), went.steps or [definition["StartAt"]])
+    return embedded(*path, went, f"The path of {run.name}")
 
 
 def taken(run: Run) -> Taken:

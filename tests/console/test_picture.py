@@ -31,7 +31,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def drawn(definition: Definition, run: Run) -> tuple[dict[str, str], set[str]]:
     """The sign on each state, and the ways that were taken, as the picture has them."""
-    root = ElementTree.fromstring(picture(definition, run, whole=True))
+    root = ElementTree.fromstring(picture(definition, run))
     signs, ways = {}, set()
     for group in root.iter(f"{SVG}g"):
         title = group.findtext(f"{SVG}title") or ""

@@ -22,7 +22,7 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
     found = console.source.run(arn)
     part, now = part_of(found), console.source.now()
     kind, outcome = kind_and_outcome(found, part)
-    id, whole = id_in(found.input or ""), request.args.get("graph") == "whole"
+    id = id_in(found.input or "")
     return console.page(
         "run.html",
         "requests",
@@ -33,8 +33,7 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         outcome=outcome,
         id=id,
         told=of_one(part, now),
-        picture=Markup(picture(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
-        whole=whole,
+        picture=Markup(picture(console.source.definition(arn), found)),  # noqa: S704 escaped there
         stretches=stretches(found),
         others=len(console.source.rows(id)) - 1 if id else 0,
         is_running=found.status == RUNNING,
