@@ -67,4 +67,4 @@ def test_its_attempts_are_counted_all_the_same(cloud: LocalCloud, visitor: Visit
         ended = cloud.run(request(attempt="second"))
     assert "(attempts 1 to 9, " in of_one(part_of(run := run_here(ended)), run.started_at)
     page = visitor.get(run_at(ended.arn)).text
-    assert [f"Attempt {number} " in page for number in range(1, 10)] == [True] * 9
+    assert page.count("<small>Lambda.Unknown</small>") == 9

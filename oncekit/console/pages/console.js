@@ -108,14 +108,12 @@ function choose(item, scroll = true) {
 }
 // ---- what is opened ----
 
-// What a link within the page names: it is opened, and what it is within.
+// What a link within the page names.
 function open(hash) {
   const item = document.getElementById(hash);
   if (!item) return;
   const details = one("details", item);
   if (details) details.open = true;
-  const around = item.parentElement.closest("details");
-  if (around) around.open = true;
   choose(item);
 }
 // What is folded up comes when it is opened.

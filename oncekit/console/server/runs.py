@@ -11,7 +11,7 @@ from oncekit.console.pages import run_address
 from oncekit.console.parts import part_of
 from oncekit.console.picture import picture
 from oncekit.console.run import RUNNING
-from oncekit.console.run_view import kind_and_outcome, stretches
+from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.story import of_one
 from oncekit.contract.lanes import lane_of
@@ -34,7 +34,6 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         id=id,
         told=of_one(part, now),
         picture=Markup(picture(console.source.definition(arn), found)),  # noqa: S704 escaped there
-        stretches=stretches(found),
         others=len(console.source.rows(id)) - 1 if id else 0,
         is_running=found.status == RUNNING,
         lane=lane_of(arn),
