@@ -95,8 +95,3 @@ def on_crash(run: Run) -> str:
 
 def _assigned(visit: Visit) -> Mapping[str, Any]:
     return members_of((visit.variables or {}).get("lock"))
-
-
-def attempts_of(run: Run) -> Mapping[int, int]:
-    """The number of each attempt, as business logic was told, by that of the visit that started it."""
-    return {visit: int(lock.get("attempts", 1)) for visit, lock in locks_of(run).items()}
