@@ -425,11 +425,6 @@ def test_only_the_newest_executions_are_kept(
     assert "Your function was started once" in visitor.get(record_at(ID)).text
 
 
-def test_long_answers_are_compressed(visitor: Visitor) -> None:
-    answer = visitor.get("/console.css", **{"Accept-Encoding": "gzip"})
-    assert answer.headers["Content-Encoding"] == "gzip" and len(answer.data) < len(visitor.get("/console.css").data) / 3
-
-
 def test_what_is_not_there_is_said(visitor: Visitor) -> None:
     unknown = "arn:aws:states:us-east-1:123456789012:execution:x:y"
     for address in (run_at(unknown), record_at("a#b#c"), "/no-such-page"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 LARGEST_FORM = 1_000_000
-LONG = 2_000
-"""Bytes of an answer from which on it is compressed."""
 PAGES = {
     "/": records.requests,
     "/run/<path:arn>": runs.run,
@@ -95,7 +92,7 @@ def application(source: LocalSource, actions: Actions, guard: Guard) -> WSGIAppl
         request.max_content_length = LARGEST_FORM
         request.max_form_memory_size = LARGEST_FORM
         with DYNAMODB_LOCK.ahead():  # of a storm of executions: somebody waits for the page
-            answer = _compressed(request, _answer(console, guard, request))
+            answer = _answer(console, guard, request)
         answer.headers.update(HEADERS)
         return answer(environ, start_response)
 
@@ -116,18 +113,6 @@ def _answer(console: Console, guard: Guard, request: Request) -> Response:
         if error.code == 404:
             return console.page("missing.html", "", 404, why="There is no such page.")
         return plain(f"{error.code} {error.name}", error.code or 500)
-    return answer
-
-
-def _compressed(request: Request, answer: Response) -> Response:
-    """A long answer, but no stream."""
-    if (
-        not answer.is_streamed
-        and request.accept_encodings.best_match(["gzip"])
-        and len(text := answer.get_data()) > LONG
-    ):
-        answer.set_data(gzip.compress(text, 5))
-        answer.headers["Content-Encoding"] = "gzip"
     return answer
 
 
