@@ -1,4 +1,4 @@
-"""JSON as people read it: indented, each kind of piece in its class; every piece stays as it was written.
+"""JSON as people read it: indented, each kind of piece in its class.
 
 A number is never parsed: 1e400 and 0.1000000000000000055 are shown as they came.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -16,34 +16,42 @@ from oncekit.console.visible import visible
 
 LONGEST = 262_144
 """Characters that are set out; a longer text is shown as it is."""
-_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_OPENS, _CLOSES = ("{", "["), ("}", "]")
-RESULT = '"result"'
-INDENT = "  "
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_PIECE = re.compile(rf'"\\u0000(?P<number>[-+.\w]+)"|(?P<key>{_STRING})(?=: )|(?P<string>{_STRING})|(?P<word>[a-z]+)')
 
 
 def set_out(text: str) -> Markup:
     """As HTML; what is not JSON is shown as it is."""
-    is_json = len(text) <= LONGEST and _is_json(text)
-    return Markup("").join(_parts(_opened(_PIECE.findall(text)))) if is_json else as_it_is(text)
-
-
-def _opened(pieces: list[str]) -> list[str]:
-    """A result is text in an answer, so that every duplicate gets the same bytes; here it is read as what it says."""
-    found: list[str] = []
-    for number, piece in enumerate(pieces):
-        is_result = pieces[max(0, number - 2) : number] == [RESULT, ":"] and piece.startswith('"')
-        inner = json.loads(piece) if is_result else ""
-        found += _PIECE.findall(inner) if inner and _is_json(inner) else [piece]
-    return found
-
-
-def _is_json(text: str) -> bool:
     try:
-        json.loads(text, parse_int=str, parse_float=str)
+        shown = json.dumps(_read(text), indent=2, ensure_ascii=False) if len(text) <= LONGEST else ""
     except (ValueError, RecursionError):
-        return False
-    return True
+        shown = ""
+    return Markup(_PIECE.sub(_in_its_class, shown)) if shown else as_it_is(text)  # noqa: S704 the rest is punctuation
+
+
+def _read(text: str) -> Any:
+    """Its numbers are texts with a mark, as they were written."""
+    number = "\0{}".format
+    return json.loads(text, object_pairs_hook=_opened, parse_int=number, parse_float=number, parse_constant=number)
+
+
+def _opened(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
+    """A result is text in an answer, so that every duplicate gets the same bytes; here it is read as what it says."""
+    told = dict(pairs)
+    try:
+        return told | {"result": _read(told["result"])}
+    except (KeyError, TypeError, ValueError):
+        return told
+
+
+def _in_its_class(piece: re.Match[str]) -> str:
+    kind = str(piece.lastgroup)
+    return f'<span class="{kind}">{escape(visible(piece[kind]))}</span>'
+
+
+def as_it_is(text: str) -> Markup:
+    """As HTML, line by line."""
+    return escape("\n".join(map(visible, text.split("\n"))))
 
 
 def members_of(text: str | None) -> Mapping[str, Any]:
@@ -58,36 +66,3 @@ def members_of(text: str | None) -> Mapping[str, Any]:
 def members(value: object) -> Mapping[str, Any]:
     """Those of a value that is an object; none of any other."""
     return value if isinstance(value, dict) else {}
-
-
-def as_it_is(text: str) -> Markup:
-    """As HTML, line by line."""
-    return escape("\n".join(map(visible, text.split("\n"))))
-
-
-def _parts(pieces: list[str]) -> Iterator[str]:
-    depth = 0
-    for number, piece in enumerate(pieces):
-        after = pieces[number + 1] if number + 1 < len(pieces) else ""
-        if piece in _OPENS:
-            depth += 1
-            yield piece if after in _CLOSES else piece + _line(depth)
-        elif piece in _CLOSES:
-            depth = max(0, depth - 1)
-            yield piece if pieces[number - 1] in _OPENS else _line(depth) + piece
-        elif piece == ",":
-            yield piece + _line(depth)
-        elif piece == ":":
-            yield ": "
-        else:
-            yield Markup('<span class="{}">{}</span>').format(_kind(piece, after), visible(piece))
-
-
-def _line(depth: int) -> str:
-    return "\n" + INDENT * depth
-
-
-def _kind(piece: str, after: str) -> str:
-    if piece.startswith('"'):
-        return "key" if after == ":" else "string"
-    return "word" if piece in ("true", "false", "null") else "number"

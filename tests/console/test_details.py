@@ -67,6 +67,13 @@ def test_numbers_of_json_are_shown_as_they_came() -> None:
     assert shown.split() == said.split()
 
 
+@pytest.mark.parametrize(
+    "text", ['"\\u0000<b>"', '"\\u0000\\" <b>"', '{"<b>": "<b>\\": "}', '{"result": "[\\"<b>\\"]"}']
+)
+def test_whatever_json_contains_is_text_and_never_markup(text: str) -> None:
+    assert "<b>" not in set_out(text) and "&lt;b&gt;" in set_out(text)
+
+
 def test_a_result_in_an_answer_is_shown_as_the_json_that_it_is() -> None:
     shown = re.sub("<.*?>", "", str(set_out('{"result": "{\\"a\\":1.10}", "other": "{}"}')))
     assert shown.split() == '{ "result": { "a": 1.10 }, "other": "{}" }'.replace('"', "&#34;").split()
