@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from oncekit.console.listing import status_of
 from oncekit.console.story import was_run_again
+from oncekit.console.visible import text_of
 from oncekit.console.words import duration
 from oncekit.contract.lanes import is_direct, name_of
 from oncekit.contract.words import OPERATOR, TICKET
@@ -70,14 +70,10 @@ def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> R
         pending=status == "IN_PROGRESS" and "pendingSince" in record,
         lease=_lease(float(record["leaseExpiresAt"]), now) if status == "IN_PROGRESS" else "",
         error=": ".join(str(error[name]) for name in ("name", "message") if error.get(name)),
-        data={name: _text(record[name]) for name in DATA if name in record},
-        steps={name: _text(step) for name, step in record.get("steps", {}).items()},
+        data={name: text_of(record[name]) for name in DATA if name in record},
+        steps={name: text_of(step) for name, step in record.get("steps", {}).items()},
         result_bytes=record.get("resultRef", {}).get("bytes"),
     )
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def _lease(ends: float, now: datetime.datetime) -> str:
