@@ -20,8 +20,8 @@ from oncekit.console.json_text import members, members_of
 from oncekit.console.listing import Operation, Refused, Row, operations_of
 from oncekit.console.logs import Log, log_of, of_id
 from oncekit.console.parts import NAMED, Part, part_of
+from oncekit.console.picture import kind_and_outcome
 from oncekit.console.run import RUNNING, Run
-from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.story import MISMATCH
 from oncekit.console.written import OwnWrites, Written
 from oncekit.contract.items import plain_item

@@ -1,4 +1,4 @@
-"""The picture of a run in its state machine."""
+"""How a run is shown: its end and its states by colour, sign and word, and its path on the state machine."""
 
 from __future__ import annotations
 
@@ -6,17 +6,35 @@ from collections import Counter
 
 from oncekit.console.drawing.graph import Definition, Mark, Taken, around, edges, nodes
 from oncekit.console.drawing.svg import embedded
-from oncekit.console.run import Outcome, Run, Visit
+from oncekit.console.json_text import members_of
+from oncekit.console.parts import Part
+from oncekit.console.run import RUNNING, Outcome, Run, Visit
 
-SIGNS: dict[Outcome, str] = {
+SIGNS = {
     "succeeded": "✓",
     "unmet": "○",
     "caught": "↷",
     "failed": "✗",
     "stopped": "■",
     "running": "●",
+    "replayed": "↻",
 }
+"""Of states, executions and records, by the class of their colour."""
 WORDS = {"caught": "failed, caught", "unmet": "its condition did not hold"}
+
+
+def kind_and_outcome(run: Run, part: Part) -> tuple[str, str]:
+    """The class of an execution's colour and sign, and its end in the word that commands use, too.
+
+    What a duplicate gets is an answer, also where that is the failure of another one.
+    """
+    if run.status == RUNNING:
+        return "running", "RUNNING"
+    if run.status != "SUCCEEDED":
+        kind = "failed" if run.status == "FAILED" else "stopped"
+        return ("replayed" if part.role == "duplicate" else kind), run.error or run.status
+    disposition = str(members_of(run.output).get("disposition") or run.status)
+    return ("succeeded" if disposition in ("EXECUTED", run.status) else "replayed"), disposition
 
 
 def picture(definition: Definition, run: Run) -> str:

@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from oncekit.console.json_text import as_it_is, set_out
 from oncekit.console.picture import SIGNS, words_of
-from oncekit.console.run_view import sign_of
 from oncekit.console.visible import visible
 from oncekit.console.words import clock, day_and_time, duration, iso
 
@@ -65,9 +64,9 @@ def _environment() -> Environment:
         set_out=set_out,
         as_it_is=as_it_is,
         timed=_timed,
-        sign=sign_of,
+        sign=SIGNS.__getitem__,
     )
-    made.globals.update(signs=SIGNS, words=words_of, bar=bar)
+    made.globals.update(words=words_of, bar=bar)
     return made
 
 

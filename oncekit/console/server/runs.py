@@ -9,9 +9,8 @@ from oncekit.console.actions import Refused
 from oncekit.console.local_source import Unknown
 from oncekit.console.pages import run_address
 from oncekit.console.parts import part_of
-from oncekit.console.picture import picture
+from oncekit.console.picture import kind_and_outcome, picture
 from oncekit.console.run import RUNNING
-from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.story import of_one
 from oncekit.contract.lanes import lane_of
