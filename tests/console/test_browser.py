@@ -135,7 +135,7 @@ def test_a_state_of_the_picture_shows_its_data_and_they_can_be_copied(page: Page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=console.origin)
     open_run(page, "order-2")
     page.click('.picture a[data-state="Finalize"]')
-    item = page.locator(".visits > li.chosen")
+    item = page.locator(".visits > li:has(> [open])")
     item.locator("pre").first.wait_for()
     assert "Finalize" in item.inner_text()
     parameters = item.locator(".said", has=page.locator("summary", has_text=re.compile("^parameters$")))

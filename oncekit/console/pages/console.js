@@ -44,7 +44,6 @@ function show(page) {
   }
   all(".pan, pre", part).forEach((each, n) => { if (scrolled[n]) [each.scrollLeft, each.scrollTop] = scrolled[n]; });
   if (focused) one(focused, part)?.focus({ preventScroll: true });
-  if (chosen) choose(document.getElementById(chosen), false);
   all("[data-count]").forEach(each => { each.textContent = one(`[data-count="${each.dataset.count}"]`, page).textContent; });
   for (const each of ["#waits", "#ahead"]) one(each).replaceWith(one(each, page));
   wake(part);
@@ -93,28 +92,15 @@ function filtered() {
   }, 90);
 }
 
-// ---- what is chosen: a state of the picture, a row that a link names ----
-
-let chosen = "";
-function choose(item, scroll = true) {
-  all(".chosen").forEach(each => each.classList.remove("chosen"));
-  if (!item) return;
-  item.classList.add("chosen");
-  chosen = item.id;
-  one(`.picture a[href="#${CSS.escape(item.id)}"]`)?.classList.add("chosen");
-  if (!scroll) return;
-  one("a, summary", item)?.focus({ preventScroll: true });
-  item.scrollIntoView({ block: "nearest" });
-}
 // ---- what is opened ----
 
-// What a link within the page names.
-function open(hash) {
-  const item = document.getElementById(hash);
-  if (!item) return;
-  const details = one("details", item);
-  if (details) details.open = true;
-  choose(item);
+// The state that the address names.
+function open() {
+  const details = document.getElementById(location.hash.slice(1))?.querySelector("details");
+  if (!details) return;
+  details.open = true;
+  one("summary", details).focus({ preventScroll: true });
+  details.scrollIntoView({ block: "nearest" });
 }
 // What is folded up comes when it is opened.
 document.addEventListener("toggle", async event => {
@@ -151,7 +137,7 @@ const clicks = {
   "a[href^='#visit-']": (target, event) => {
     event.preventDefault();
     history.replaceState(null, "", target.getAttribute("href"));
-    open(target.getAttribute("href").slice(1));
+    open();
   },
   "#rows li": (target, event) => { if (!event.target.closest("a") && !getSelection().toString()) one("a", target).click(); },
 };
@@ -205,4 +191,4 @@ if (filter) {
   filter.addEventListener("input", filtered);
   filter.addEventListener("submit", event => { event.preventDefault(); filtered(); });
 }
-if (location.hash) open(decodeURIComponent(location.hash.slice(1)));
+open();
