@@ -51,7 +51,7 @@ class LocalSource:
 
     def __init__(self, cloud: LocalCloud) -> None:
         self._cloud = cloud
-        self._changed = threading.Condition()
+        self._changed = threading.RLock()
         """The lock of what is listed, too."""
         self._version = 0
         self._known: dict[str, Any] = {}
@@ -96,7 +96,6 @@ class LocalSource:
         """What is listed has changed."""
         with self._changed:
             self._version += 1
-            self._changed.notify_all()
 
     def see(self, execution: Any) -> None:
         """An execution began, or ended."""
@@ -298,14 +297,8 @@ class LocalSource:
     # ---- what changes ----
 
     def version(self) -> int:
-        """A number that grows with every change of what is listed."""
+        """A number that grows with every change of what is listed: open pages ask for it each second."""
         return self._version
-
-    def wait(self, version: int, seconds: float) -> int:
-        """The version, as soon as it is another one, or after this many seconds."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._version != version, seconds)
-            return self._version
 
 
 def _owners(rows: Sequence[Row], record: Mapping[str, object] | None) -> Sequence[Invoked]:

@@ -186,9 +186,6 @@ def test_a_server_that_is_gone_is_said_and_found_again_when_it_is_back(page: Pag
     gone = [True]
     page.route("**/changes", lambda route: route.abort() if gone[0] else route.continue_())
     page.route("**/?*", lambda route: route.abort() if gone[0] else route.continue_())
-    page.evaluate(
-        "document.dispatchEvent(new Event('visibilitychange'))"
-    )  # listens anew, as after a while in another tab
     page.wait_for_selector("#link.lost")
     assert "trying again" in page.inner_text("#link")
     cloud.run(charge("while-it-was-gone"))

@@ -4,28 +4,35 @@ const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const parsed = text => new DOMParser().parseFromString(text, "text/html");
 
-// ---- live: a page that hears of a change fetches itself again, and takes over its part ----
+// ---- live: a page asks each second what is new; after a change it fetches itself again, and takes over its part ----
 
 const part = one("[data-live]");
 const link = one("#link"), place = link.textContent;
 const filter = one("#filter");
-let asking = false, again = false;
+const LOST = "connection lost, trying again…", GONE = "gone: open the address that was printed last";
+let seen;
 
-function lost(is, forGood = false) {
-  const words = forGood ? "gone: open the address that was printed last" : "connection lost, trying again…";
-  link.textContent = is ? words : place;
-  link.classList.toggle("lost", is);
+function lost(words = "") {
+  link.textContent = words || place;
+  link.classList.toggle("lost", words !== "");
+}
+
+async function live() {
+  try {
+    if (!document.hidden) {
+      const answer = await fetch(part.dataset.live), now = await answer.text();
+      lost(answer.ok ? "" : GONE);
+      if (answer.ok && (now !== seen || one("[data-ticks], .status.running", part))) await refresh();
+      seen = now;
+    }
+  } catch { lost(LOST); seen = ""; }
+  setTimeout(live, 1000);
 }
 
 async function refresh() {
-  if (asking) { again = true; return; }
-  asking = true;
-  try {
-    const answer = await fetch(location.pathname + location.search);
-    if (answer.ok) show(parsed(await answer.text()));
-  } catch { lost(true); }
-  asking = false;
-  if (again) { again = false; setTimeout(refresh, 120); }
+  const address = location.pathname + location.search;
+  const answer = await fetch(address), text = await answer.text();
+  if (answer.ok && address === location.pathname + location.search) show(parsed(text)); // what was asked for last
 }
 
 function show(page) {
@@ -64,20 +71,6 @@ function typing() {
   return all("input, textarea", part).some(each => each.value !== each.defaultValue);
 }
 
-// A browser keeps six connections to a host open, so that a tab that nobody sees gives its own back.
-function listen(address) {
-  let events;
-  const begin = () => {
-    events = new EventSource(address);
-    events.onmessage = () => { lost(false); refresh(); };
-    events.onopen = () => lost(false);
-    events.onerror = () => lost(true, events.readyState === EventSource.CLOSED);
-  };
-  addEventListener("pagehide", () => events.close());
-  document.addEventListener("visibilitychange", () => { events.close(); if (!document.hidden) begin(); });
-  begin();
-}
-
 // ---- requests: filter ----
 
 let waiting;
@@ -88,7 +81,7 @@ function filtered() {
     const said = new URLSearchParams([...new FormData(filter)].filter(([, value]) => value)).toString();
     history.replaceState(null, "", "/" + (said ? "?" + said : ""));
     scrollTo(0, 0);
-    refresh();
+    refresh().catch(() => lost(LOST));
   }, 90);
 }
 
@@ -112,7 +105,7 @@ document.addEventListener("toggle", async event => {
   delete later.dataset.later;
   later.dataset.loaded = "";
   const answer = await fetch(address).catch(() => null);
-  if (!answer) { later.dataset.later = address; return lost(true); }
+  if (!answer) { later.dataset.later = address; return lost(LOST); }
   const fresh = parsed(await answer.text()).body;
   later.replaceChildren(...(answer.ok ? fresh.childNodes : [one("main p", fresh) || fresh]));
   wake(later);
@@ -183,10 +176,7 @@ function wake(within = document) {
 
 document.cookie = `zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;samesite=lax`; // of "10:00" in a search
 wake();
-if (part) {
-  listen(part.dataset.live);
-  setInterval(() => { if (one("[data-ticks], .status.running", part)) refresh(); }, 1000);
-}
+if (part) live();
 if (filter) {
   filter.addEventListener("input", filtered);
   filter.addEventListener("submit", event => { event.preventDefault(); filtered(); });

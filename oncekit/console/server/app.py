@@ -13,7 +13,7 @@ from werkzeug.wrappers import Request, Response
 from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource, Unknown
 from oncekit.console.pages import record_address, run_address
-from oncekit.console.server import doing, live, records, runs
+from oncekit.console.server import doing, records, runs
 from oncekit.console.server.frame import HEADERS, Console, elsewhere, file, plain
 from oncekit.console.server.guard import Guard, new_key
 from oncekit.local.endpoint.loopback import Loopback
@@ -31,7 +31,7 @@ PAGES = {
     "/result/<path:id>": records.result,
     "/start": doing.start_page,
     "/waiting": doing.waiting,
-    "/changes": live.changes,
+    "/changes": lambda console, _: plain(str(console.source.version()), 200),
     **{f"/{name}": lambda *_, name=name: file(name) for name in ("console.css", "console.js", "icon.svg")},
 }
 CHANGES = {
