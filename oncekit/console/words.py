@@ -21,11 +21,6 @@ def duration(seconds: float) -> str:
     return f"{whole // size} {unit}" + (f" {rest} {smaller_unit}" if rest else "")
 
 
-def clock(at: datetime.datetime) -> str:
-    """The time of day with milliseconds, UTC."""
-    return f"{at.astimezone(datetime.UTC):%H:%M:%S}.{at.microsecond // 1000:03}"
-
-
 def day_and_time(at: datetime.datetime) -> str:
     return f"{at.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S} UTC"
 

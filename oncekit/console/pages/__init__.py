@@ -16,7 +16,7 @@ from markupsafe import Markup
 from oncekit.console.json_text import as_it_is, set_out
 from oncekit.console.picture import SIGNS, words_of
 from oncekit.console.visible import visible
-from oncekit.console.words import clock, day_and_time, duration, iso
+from oncekit.console.words import day_and_time, duration, iso
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
 FOLDER = Path(__file__).parent
@@ -58,7 +58,6 @@ def _environment() -> Environment:
         record_address=record_address,
         part=_part,
         iso=iso,
-        clock=clock,
         day=day_and_time,
         duration=duration,
         set_out=set_out,
