@@ -155,8 +155,8 @@ def test_the_path_can_be_read_at_once_with_what_could_have_come_instead(page: Pa
       return [size * scale, pan.scrollWidth - pan.clientWidth];
     }""")
     assert drawn[0] >= 12 and drawn[1] == 0
-    exits = page.locator(".picture .others text").all_text_contents()
-    assert exits[0] == "RefuseRequest" and "CacheResponse" in exits
+    exits = page.locator(".picture .instead text").all_text_contents()
+    assert exits[0] == "or RefuseRequest" and "or CacheResponse" in exits
 
 
 def test_an_operator_releases_a_lock_after_being_asked(page: Page, cloud: LocalCloud) -> None:

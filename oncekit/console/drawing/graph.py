@@ -9,8 +9,6 @@ from typing import Any
 
 Definition = Mapping[str, Any]
 """A state machine in Amazon States Language, parsed."""
-MOST_NAMED = 3
-"""Ways that a state could have taken instead, up to which each is named."""
 ENDS = {"Succeed": "success", "Fail": "failure"}
 HEADING = re.compile(r"\[(.+?)\] *")
 """A state whose Comment begins so is the first one of a section: `[Ends] A duplicate gets the stored answer.`"""
@@ -28,6 +26,8 @@ class Node:
     lines: Sequence[str] = ()
     """What is written in it, where that is not its name alone: in a choice also each of its ways."""
     section: str = ""
+    instead: Sequence[str] = ()
+    """What could have come next, of a path that was taken."""
 
 
 @dataclass(frozen=True)
@@ -62,19 +62,17 @@ class Taken:
 
 
 def around(nodes: Sequence[Node], edges: Sequence[Edge], steps: Sequence[str]) -> tuple[Sequence[Node], Sequence[Edge]]:
-    """What was gone through, from top to bottom, each state with a box that says what could have come next instead."""
-    named = {each.name: replace(each, section="", lines=()) for each in nodes}
-    path = list(dict.fromkeys(steps))
-    ways = [replace(each, line=0) for each in edges if each.source in path]
-    drawn = [each for each in ways if each.target in path]
-    others: list[Node] = []
-    for state in path:
-        instead = [each for each in ways if each.source == state and each.target not in path]
-        if names := [each.target for each in instead]:
-            lines = names if len(names) <= MOST_NAMED else [f"{len(names)} others"]
-            others.append(Node(f"Instead, after {state}", "others", ", ".join(names), tuple(lines)))
-            drawn.append(Edge(state, others[-1].name, all(each.on_error for each in instead)))
-    return [*(named[each] for each in path), *others], drawn
+    """What was gone through, from top to bottom; each state says what could have come next instead."""
+    named = {each.name: each for each in nodes}
+    instead: dict[str, list[str]] = {name: [] for name in steps}
+    drawn = []
+    for way in edges:
+        if way.source in instead and way.target in instead:
+            drawn.append(replace(way, line=0))
+        elif way.source in instead:
+            instead[way.source].append(f"{'error:' if way.on_error else 'or'} {way.target}")
+    path = [replace(named[name], section="", lines=(), instead=others) for name, others in instead.items()]
+    return path, drawn
 
 
 def nodes(definition: Definition) -> list[Node]:

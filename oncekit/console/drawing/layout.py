@@ -12,7 +12,7 @@ from oncekit.console.drawing.graph import Edge, Node
 
 LETTER, SMALL = 7.9, 6.3
 """Width of a letter in the widest of the usual fonts at 13 and at 11 px, so that the text fits with every one."""
-LINE, WAY, PADDING, MARGIN, TOP, HEADING = 16, 14, 11, 26, 74, 30
+WAY, PADDING, MARGIN, TOP, HEADING = 14, 11, 26, 74, 30
 ROW, ROW_GAP, LANE_GAP, COLUMN_GAP = 34, 24, 8, 24
 HEAD = 8
 """The length of a line's head."""
@@ -63,10 +63,9 @@ class _Grid:
     headings: Mapping[str, tuple[int, int]]
 
     def is_straight(self, edge: Edge) -> bool:
-        """Down to the next state, or across to what is beside it; an end has nothing below it."""
+        """Down to the next state; an end has nothing below it."""
         source, (column, row) = self.nodes[edge.source], self.places[edge.source]
-        below = self.places[edge.target] == (column, row + 1) and not source.lines and source.kind != "finish"
-        return below or self.nodes[edge.target].kind == "others"
+        return self.places[edge.target] == (column, row + 1) and not source.lines and source.kind != "finish"
 
     def way(self, edge: Edge) -> Sequence[Lane]:
         """The gutters in which a line leaves and arrives, and the gap in which it crosses the columns between them."""
@@ -84,8 +83,8 @@ class _Grid:
 
 
 def layout(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
-    """Each section in a column, from top to bottom, with what is `others` on the right of the state it belongs to."""
-    grid = _grid(nodes, edges)
+    """Each section in a column, from top to bottom."""
+    grid = _grid(nodes)
     bent = {edge: grid.way(edge) for edge in edges if not grid.is_straight(edge)}
     crossing: dict[Lane, list[float]] = defaultdict(list)
     for out, into, gap in bent.values():
@@ -120,20 +119,17 @@ def layout(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
             (start, turn, tip), first, last = levels[edge], gutters[out], gutters[into]
             corners = dict.fromkeys([(first, start), (first, turn), (last, turn), (last, tip)])
             lines[edge] = [(source.side(first), start), *corners, (target.side(last), tip)]
-        elif source.y == target.y:
-            lines[edge] = [(source.side(target.x), source.y), (target.side(source.x), target.y)]
         else:
             lines[edge] = [(source.x, source.y + source.height / 2), (target.x, target.y - target.height / 2)]
     headings = {text: (sum(sides[at]) / 2, middles[text]) for text, (at, _) in grid.headings.items()}
     return Layout(boxes, headings, lines, width, bottom)
 
 
-def _grid(nodes: Sequence[Node], edges: Sequence[Edge]) -> _Grid:
+def _grid(nodes: Sequence[Node]) -> _Grid:
     """A column for each section; the shortest neighbours share one where there are too many."""
     sections: dict[str, list[Node]] = {}
     for node in nodes:
-        if node.kind != "others":
-            sections.setdefault(node.section, []).append(node)
+        sections.setdefault(node.section, []).append(node)
     columns = [[section] for section in sections]
     rows = {section: 1 + sum(map(_rows, inside)) for section, inside in sections.items()}
     while len(columns) > MOST_COLUMNS:
@@ -150,23 +146,18 @@ def _grid(nodes: Sequence[Node], edges: Sequence[Edge]) -> _Grid:
             for node in sections[section]:
                 places[node.name] = (number, row)
                 row += _rows(node)
-    beside = {edge.target: edge.source for edge in edges}
-    places |= {node.name: (1, places[beside[node.name]][1]) for node in nodes if node.kind == "others"}
     return _Grid({node.name: node for node in nodes}, places, headings)
 
 
 def _height(node: Node) -> float:
-    lines = max(1, len(node.lines)) - 1
-    return ROW + lines * (LINE if node.kind == "others" else WAY)
+    return ROW + WAY * (max(1, len(node.lines)) - 1)
 
 
 def _rows(node: Node) -> int:
-    return 1 if node.kind == "others" else ceil((_height(node) + ROW_GAP) / (ROW + ROW_GAP))
+    return ceil((_height(node) + ROW_GAP) / (ROW + ROW_GAP))
 
 
 def _width(node: Node) -> float:
-    if node.kind == "others":
-        return max(map(len, node.lines)) * LETTER + 2 * PADDING
     return max(len(node.name) * LETTER, *(len(line) * SMALL for line in node.lines[1:]), 0) + 2 * PADDING + 4
 
 
@@ -201,10 +192,9 @@ def _down(grid: _Grid, lanes: Mapping[Lane, int]) -> tuple[dict[str, float], dic
         gap = max(ROW_GAP if row else 0, LANE_GAP * used)
         gaps |= {lane: y + gap / 2 + LANE_GAP * (number + 1 - used / 2) for lane, number in inside.items()}
         states = [grid.nodes[name] for name, (_, first) in grid.places.items() if first == row]
-        height = max((_height(node) for node in states if _rows(node) == 1), default=ROW)
-        middles |= {node.name: y + gap + (_height(node) if _rows(node) > 1 else height) / 2 for node in states}
-        middles |= {text: y + gap + height / 2 + 9 for text, (_, first) in grid.headings.items() if first == row}
-        bottom, y = y, y + gap + height
+        middles |= {node.name: y + gap + _height(node) / 2 for node in states}
+        middles |= {text: y + gap + ROW / 2 + 9 for text, (_, first) in grid.headings.items() if first == row}
+        bottom, y = y, y + gap + ROW
     return middles, gaps, bottom
 
 

@@ -8,13 +8,15 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
-from oncekit.console.drawing.layout import HEAD, LINE, MARGIN, PADDING, SMALL, TOP, WAY, Box, Layout, Point, layout
+from oncekit.console.drawing.layout import HEAD, MARGIN, PADDING, SMALL, TOP, WAY, Box, Layout, Point, layout
 from oncekit.console.visible import visible
 
 STYLE = Path(__file__).parents[1] / "pages" / "picture.css"
 LEGEND_WIDTH, LEGEND_HEIGHT, ROUND = 940, 34, 6
 CROP = 38
 """How far above its first state a picture without a heading begins."""
+MOST_NAMED = 3
+"""Ways that a state could have taken instead, up to which each is named."""
 KINDS = {"task": "task", "choice": "choice", "wait": "wait", "done": "success", "failed": "failure"}
 LINES = {"next state": "", "on an error": "error", "back to an earlier state": "up"}
 
@@ -38,7 +40,14 @@ def embedded(states: Sequence[Node], ways: Sequence[Edge], taken: Taken, label: 
     """The graph alone, for a page that has the style: without paper, heading and legend."""
     drawn = layout(states, ways)
     top = TOP - CROP
-    return _svg(top, drawn.width, drawn.bottom + MARGIN - top, "group", label, _graph(states, ways, drawn, taken))
+    parts, width = _graph(states, ways, drawn, taken), drawn.width
+    for node in (each for each in states if each.instead):
+        lines = node.instead if len(node.instead) <= MOST_NAMED else [f"or {len(node.instead)} others"]
+        x, y = drawn.width - PADDING, drawn.boxes[node.name].y + 4 - WAY * (len(lines) - 1) / 2
+        width = max(width, x + max(map(len, lines)) * SMALL + PADDING)
+        texts = (f'<text x="{x:.0f}" y="{y + WAY * n:.0f}">{_text(line)}</text>' for n, line in enumerate(lines))
+        parts.append(f'<g class="instead"><title>{_text(", ".join(node.instead))}</title>{"".join(texts)}</g>')
+    return _svg(top, width, drawn.bottom + MARGIN - top, "group", label, parts)
 
 
 def _svg(top: float, width: float, height: float, role: str, label: str, parts: Sequence[str]) -> str:
@@ -113,15 +122,14 @@ def _towards(start: Point, end: Point, far: float) -> Point:
 def _state(node: Node, box: Box, sides: Mapping[tuple[str, int], float], taken: Taken) -> str:
     visits = [number for number, name in enumerate(taken.steps, 1) if name == node.name]
     mark = taken.marks.get(node.name)
-    step = LINE if node.kind == "others" else WAY
-    first = box.y - (len(box.lines) - 1) * step / 2 + 4.5
+    first = box.y - (len(box.lines) - 1) * WAY / 2 + 4.5
     parts = [_shape(node.kind, box)]
     for n, text in enumerate(box.lines):
         x, side = box.x, ""
         if (node.name, n) in sides:  # beside the line that leaves there
             right = sides[node.name, n] > x
             x, side = sides[node.name, n] + (-7 if right else 7), f' class="way {"right" if right else "left"}"'
-        parts.append(f'<text{side} x="{x:.0f}" y="{first + step * n:.0f}">{_text(text)}</text>')
+        parts.append(f'<text{side} x="{x:.0f}" y="{first + WAY * n:.0f}">{_text(text)}</text>')
     if visits:
         when = ",".join(map(str, visits)) if len(visits) < 4 else f"{visits[0]}…{visits[-1]}"
         parts.append(_badge("step", when, box.x - box.width / 2 + 3, box.y - box.height / 2))
