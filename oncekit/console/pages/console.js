@@ -37,7 +37,7 @@ async function refresh() {
 
 function show(page) {
   const fresh = one("[data-live]", page);
-  if (!fresh || typing() || one("dialog[open], [data-asks]")) return;
+  if (!fresh || typing() || one("[data-asks]")) return;
   const folds = new Map(all("details", part).map(each => [where(each), each]));
   const scrolled = all(".pan, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
   const focused = part.contains(document.activeElement) ? path(document.activeElement) : "";
@@ -143,22 +143,10 @@ document.addEventListener("click", event => {
 
 document.addEventListener("submit", event => {
   const { target: form, submitter: button } = event, question = form.dataset.confirm;
-  if (!question) {
-    if (form.method !== "post") return;
-    setTimeout(() => { button.disabled = true; button.textContent = "Working…"; }); // after the form has taken its value
-    return form.setAttribute("aria-busy", "true");
-  }
-  event.preventDefault();
-  const dialog = one("#confirm");
-  one("#confirm-text").textContent = question;
-  one("#confirm [value=yes]").textContent = form.dataset.verb;
-  dialog.returnValue = "no";
-  dialog.onclose = () => {
-    if (dialog.returnValue !== "yes") return;
-    delete form.dataset.confirm;
-    form.requestSubmit(button);
-  };
-  dialog.showModal();
+  if (question && !confirm(question)) return event.preventDefault();
+  if (form.method !== "post") return;
+  setTimeout(() => { button.disabled = true; button.textContent = "Working…"; }); // after the form has taken its value
+  form.setAttribute("aria-busy", "true");
 });
 
 // ---- what is new in a page ----
