@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from machine_pictures import STYLE
 from scenario import charge
 
 from oncekit.cli.here.chosen_faults import fault_of
 from oncekit.console.drawing.graph import around, edges, nodes
-from oncekit.console.drawing.svg import STYLE, embedded
+from oncekit.console.drawing.svg import embedded
 from oncekit.console.here import run_here
 from oncekit.console.picture import taken
 from oncekit.local import Execution, LocalCloud
@@ -47,4 +48,4 @@ def _drawn(cloud: LocalCloud, name: str, execution: Execution, label: str) -> tu
     head, _, body = embedded(*parts, went, label).partition("\n")
     top = head.split('viewBox="')[1].split()[1]
     paper = f'<rect class="paper" y="{top}" width="100%" height="100%"/>'
-    return f"path-{name}.svg", f"{head}<style>{STYLE.read_text('utf-8')}</style>{paper}\n{body}\n"
+    return f"path-{name}.svg", f"{head}<style>{STYLE}</style>{paper}\n{body}\n"

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from browsers import BROWSERS, installed_browser
+from machine_pictures import drawing
 from path_pictures import LEASE_AND_SWEEP_S, path_pictures
 from scenario import charge
 from story_pictures import pictures
 
 from oncekit.cli.here.chosen_faults import fault_of
 from oncekit.cli.here.console import LocalActions
-from oncekit.console.drawing.svg import drawing
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server.app import ConsoleServer
 from oncekit.local import LocalCloud, VirtualClock

@@ -11,12 +11,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from machine_pictures import drawing
 from path_pictures import path_pictures
 from scenario import charge
 
 from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
 from oncekit.console.drawing.layout import layout
-from oncekit.console.drawing.svg import drawing, embedded
+from oncekit.console.drawing.svg import embedded
 from oncekit.console.here import run_here
 from oncekit.console.picture import picture
 from oncekit.console.run import Run

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from copies import copy_project
+from machine_pictures import drawing
 
-from oncekit.console.drawing.svg import drawing
 from oncekit.local.deployment.deploy import rendered_definitions
 
 ROOT = Path(__file__).parents[2]

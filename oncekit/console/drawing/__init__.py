@@ -2,7 +2,7 @@
 
     graph.py    the states of a definition, the ways between them, and what a run took
     layout.py   places in pixels
-    svg.py      the document
+    svg.py      the picture
 
 A section begins at a state whose Comment begins with `[its heading]`; without headings there are the states, and the
 ends. A choice whose rules have a Comment lists its ways. A path that was taken is drawn in one column.

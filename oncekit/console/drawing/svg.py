@@ -4,71 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from xml.sax.saxutils import escape
 
-from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
+from oncekit.console.drawing.graph import Edge, Node, Taken
 from oncekit.console.drawing.layout import HEAD, MARGIN, PADDING, SMALL, TOP, WAY, Box, Layout, Point, layout
 from oncekit.console.visible import visible
 
-STYLE = Path(__file__).parents[1] / "pages" / "picture.css"
-LEGEND_WIDTH, LEGEND_HEIGHT, ROUND = 940, 34, 6
+ROUND = 6
 CROP = 38
 """How far above its first state a picture without a heading begins."""
 MOST_NAMED = 3
 """Ways that a state could have taken instead, up to which each is named."""
-KINDS = {"task": "task", "choice": "choice", "wait": "wait", "done": "success", "failed": "failure"}
-LINES = {"next state": "", "on an error": "error", "back to an earlier state": "up"}
-
-
-def drawing(definition: Definition, heading: str) -> str:
-    """A state machine as an SVG document of its own, as in docs/."""
-    every, ways = nodes(definition), edges(definition)
-    drawn = layout(every, ways)
-    width, height = max(drawn.width, LEGEND_WIDTH), drawn.bottom + MARGIN + LEGEND_HEIGHT
-    parts = [
-        f"<title>{_text(heading)}</title><style>{STYLE.read_text('utf-8')}</style>",
-        f'<rect class="paper" x=".5" y=".5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="12"/>',
-        f'<text class="heading" x="{MARGIN}" y="34">{_text(heading)}</text>',
-        *_graph(every, ways, drawn, Taken()),
-        _legend(height - MARGIN),
-    ]
-    return _svg(0, width, height, "img", heading, parts) + "\n"
 
 
 def embedded(states: Sequence[Node], ways: Sequence[Edge], taken: Taken, label: str) -> str:
     """The graph alone, for a page that has the style: without paper, heading and legend."""
     drawn = layout(states, ways)
     top = TOP - CROP
-    parts, width = _graph(states, ways, drawn, taken), drawn.width
+    parts, width = graph(states, ways, drawn, taken), drawn.width
     for node in (each for each in states if each.instead):
         lines = node.instead if len(node.instead) <= MOST_NAMED else [f"or {len(node.instead)} others"]
         x, y = drawn.width - PADDING, drawn.boxes[node.name].y + 4 - WAY * (len(lines) - 1) / 2
         width = max(width, x + max(map(len, lines)) * SMALL + PADDING)
-        texts = (f'<text x="{x:.0f}" y="{y + WAY * n:.0f}">{_text(line)}</text>' for n, line in enumerate(lines))
-        parts.append(f'<g class="instead"><title>{_text(", ".join(node.instead))}</title>{"".join(texts)}</g>')
-    return _svg(top, width, drawn.bottom + MARGIN - top, "group", label, parts)
+        texts = (f'<text x="{x:.0f}" y="{y + WAY * n:.0f}">{as_text(line)}</text>' for n, line in enumerate(lines))
+        parts.append(f'<g class="instead"><title>{as_text(", ".join(node.instead))}</title>{"".join(texts)}</g>')
+    return svg(top, width, drawn.bottom + MARGIN - top, "group", label, parts)
 
 
-def _svg(top: float, width: float, height: float, role: str, label: str, parts: Sequence[str]) -> str:
+def svg(top: float, width: float, height: float, role: str, label: str, parts: Sequence[str]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" viewBox="0 {top} {width:.0f} {height:.0f}" '
-            f'width="{width:.0f}" height="{height:.0f}" role="{role}" aria-label="{_text(label)}">',
+            f'width="{width:.0f}" height="{height:.0f}" role="{role}" aria-label="{as_text(label)}">',
             *parts,
             "</svg>",
         ]
     )
 
 
-def _graph(states: Sequence[Node], ways: Sequence[Edge], drawn: Layout, taken: Taken) -> list[str]:
+def graph(states: Sequence[Node], ways: Sequence[Edge], drawn: Layout, taken: Taken) -> list[str]:
     first = drawn.boxes[states[0].name]
     x, y = first.x, first.y - first.height / 2
     start = f'<circle class="head" cx="{x:.0f}" cy="{y - 24:.0f}" r="5"/>'
-    parts = [f'<g>{start}<path class="line" d="M{x:.0f} {y - 22:.0f}v14"/>{_head(x, y, 90)}</g>']
-    parts += [
-        f'<text class="section" x="{x:.0f}" y="{y:.0f}">{_text(text)}</text>' for text, (x, y) in drawn.headings.items()
-    ]
+    parts = [f'<g>{start}<path class="line" d="M{x:.0f} {y - 22:.0f}v14"/>{head(x, y, 90)}</g>']
+    for text, (x, y) in drawn.headings.items():
+        parts.append(f'<text class="section" x="{x:.0f}" y="{y:.0f}">{as_text(text)}</text>')
     steps = set(pairwise(taken.steps))
     for edge in sorted(ways, key=lambda each: (each.source, each.target) in steps):
         state = ("taken" if (edge.source, edge.target) in steps else "untaken") if taken.steps else ""
@@ -78,16 +58,16 @@ def _graph(states: Sequence[Node], ways: Sequence[Edge], drawn: Layout, taken: T
     return [*parts, *(_state(node, drawn.boxes[node.name], sides, taken) for node in states)]
 
 
-def _text(value: str) -> str:
+def as_text(value: str) -> str:
     """As text of an element, or in an attribute: XML has no control characters, and its reader obeys what is markup."""
     return escape(visible(value), {'"': "&quot;"})
 
 
 def _classes(*names: str) -> str:
-    return _text(" ".join(filter(None, names)))
+    return as_text(" ".join(filter(None, names)))
 
 
-def _head(x: float, y: float, direction: int) -> str:
+def head(x: float, y: float, direction: int) -> str:
     """With its tip at a point; 0 degrees is to the right."""
     return f'<path class="head" d="M-{HEAD}-4v8l{HEAD}-4z" transform="translate({x:.0f} {y:.0f}) rotate({direction})"/>'
 
@@ -98,8 +78,8 @@ def _edge(edge: Edge, points: Sequence[Point], up: bool, state: str) -> str:
     direction = 90 if before[0] == tip[0] else 0 if before[0] < tip[0] else 180
     return (
         f'<g class="{_classes("up" if up else "", "error" if edge.on_error else "", state)}">'
-        f"<title>{_text(f'{edge.source} → {edge.target}{why}')}</title>"
-        f'<path class="line" d="{_path([_towards(tip, before, HEAD), *points[-2::-1]])}"/>{_head(*tip, direction)}</g>'
+        f"<title>{as_text(f'{edge.source} → {edge.target}{why}')}</title>"
+        f'<path class="line" d="{_path([_towards(tip, before, HEAD), *points[-2::-1]])}"/>{head(*tip, direction)}</g>'
     )
 
 
@@ -123,13 +103,13 @@ def _state(node: Node, box: Box, sides: Mapping[tuple[str, int], float], taken: 
     visits = [number for number, name in enumerate(taken.steps, 1) if name == node.name]
     mark = taken.marks.get(node.name)
     first = box.y - (len(box.lines) - 1) * WAY / 2 + 4.5
-    parts = [_shape(node.kind, box)]
+    parts = [shape(node.kind, box)]
     for n, text in enumerate(box.lines):
         x, side = box.x, ""
         if (node.name, n) in sides:  # beside the line that leaves there
             right = sides[node.name, n] > x
             x, side = sides[node.name, n] + (-7 if right else 7), f' class="way {"right" if right else "left"}"'
-        parts.append(f'<text{side} x="{x:.0f}" y="{first + WAY * n:.0f}">{_text(text)}</text>')
+        parts.append(f'<text{side} x="{x:.0f}" y="{first + WAY * n:.0f}">{as_text(text)}</text>')
     if visits:
         when = ",".join(map(str, visits)) if len(visits) < 4 else f"{visits[0]}…{visits[-1]}"
         parts.append(_badge("step", when, box.x - box.width / 2 + 3, box.y - box.height / 2))
@@ -137,13 +117,13 @@ def _state(node: Node, box: Box, sides: Mapping[tuple[str, int], float], taken: 
         parts.append(_badge("sign", mark.sign, box.x + box.width / 2 - 3, box.y - box.height / 2))
     words = f" ({mark.words})" if mark else ""
     classes = _classes(node.kind, ("taken" if visits else "untaken") if taken.steps else "", mark.kind if mark else "")
-    about = _text(f"{node.name}{words}: {node.comment}")
+    about = as_text(f"{node.name}{words}: {node.comment}")
     drawn = f'<g class="{classes}"><title>{about}</title>{"".join(parts)}</g>'
     link = taken.links.get(node.name)
-    return drawn if link is None else f'<a href="{_text(link)}" data-state="{_text(node.name)}">{drawn}</a>'
+    return drawn if link is None else f'<a href="{as_text(link)}" data-state="{as_text(node.name)}">{drawn}</a>'
 
 
-def _shape(kind: str, box: Box) -> str:
+def shape(kind: str, box: Box) -> str:
     left, top = box.x - box.width / 2, box.y - box.height / 2
     if kind == "choice":
         tip = min(PADDING, box.height / 2)
@@ -162,18 +142,5 @@ def _badge(kind: str, label: str, x: float, y: float) -> str:
     half = max(9, len(label) * 3.6 + 6)
     return (
         f'<g class="badge {kind}"><rect x="{x - half:.0f}" y="{y - 9:.0f}" width="{2 * half:.0f}" height="18" rx="9"/>'
-        f'<text x="{x:.0f}" y="{y + 4:.0f}">{_text(label)}</text></g>'
+        f'<text x="{x:.0f}" y="{y + 4:.0f}">{as_text(label)}</text></g>'
     )
-
-
-def _legend(y: float) -> str:
-    boxes = {words: f'<g class="{kind}">{_shape(kind, Box(13, -4, 26, 14, ()))}</g>' for words, kind in KINDS.items()}
-    lines = {
-        words: f'<g class="{classes}"><path class="line" d="M0-4h22"/>{_head(30, -4, 0)}</g>'
-        for words, classes in LINES.items()
-    }
-    parts, x = [], float(MARGIN)
-    for words, sample in {**boxes, **lines}.items():
-        parts.append(f'<g transform="translate({x:.0f} {y:.0f})">{sample}<text x="38">{words}</text></g>')
-        x += 38 + len(words) * SMALL + 2 * PADDING
-    return f'<g class="legend">{"".join(parts)}</g>'
