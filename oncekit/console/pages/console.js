@@ -37,7 +37,8 @@ async function refresh() {
 
 function show(page) {
   const fresh = one("[data-live]", page);
-  if (!fresh || typing() || one("[data-asks]")) return;
+  const typed = all("input, textarea", part).some(each => each.value); // is not taken away
+  if (!fresh || typed || one("[data-asks]")) return;
   const folds = new Map(all("details", part).map(each => [where(each), each]));
   const scrolled = all(".pan, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
   const focused = part.contains(document.activeElement) ? path(document.activeElement) : "";
@@ -65,10 +66,6 @@ const own = (name, details) => all(name, details).find(each => each.closest("det
 function path(element) {
   const item = element.closest("[id]");
   return item === element || !part.contains(item) ? "#" + CSS.escape(element.id || "none") : `#${CSS.escape(item.id)} ${element.localName}`;
-}
-// What somebody typed is not taken away.
-function typing() {
-  return all("input, textarea", part).some(each => each.value !== each.defaultValue);
 }
 
 // ---- requests: filter ----
