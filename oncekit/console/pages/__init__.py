@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from oncekit.console.picture import SIGNS, words_of
 from oncekit.console.visible import visible
 from oncekit.console.words import day_and_time, duration, iso
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
 FOLDER = Path(__file__).parent
 _BAR = Markup('<svg class="bar" width="100%" height="8" aria-hidden="true">{}</svg>')
 LEAST_OF_A_BAR = 0.8
@@ -62,7 +59,6 @@ def _environment() -> Environment:
         duration=duration,
         set_out=set_out,
         as_it_is=as_it_is,
-        timed=_timed,
         sign=SIGNS.__getitem__,
     )
     made.globals.update(words=words_of, bar=bar)
@@ -83,17 +79,6 @@ def bar(begin: datetime | None, end: datetime | None, at: datetime | None, until
 def _seen(value: Any) -> Any:
     """What a template prints: text of others in characters that can be seen."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)
-
-
-def _timed(text: str) -> Markup:
-    """A sentence, with the times in it as those that the page shows in the reader's zone."""
-    shown = visible(text)
-    at = [0, *(place for found in _TIME.finditer(shown) for place in found.span()), len(shown)]
-    parts = (shown[i:j] for i, j in itertools.pairwise(at))
-    return Markup("").join(
-        Markup('<time datetime="{}T{}Z" title="{}">{}</time>').format(*each.split()[:2], each, each) if n % 2 else each
-        for n, each in enumerate(parts)
-    )
 
 
 @functools.cache
