@@ -3,6 +3,7 @@
     visible.py    characters that can be seen
     parts.py      what one execution did for its operation; starts.py: each start of business logic
     story.py      what happened, moment by moment: one text for the page, `once show`, `once run` and `once up`
+    decided.py    what operators decided, and when
     moments.py    these moments, and what they come to: how long it took, what it waited for, and all in sentences
     run.py        a run, made of the events of GetExecutionHistory
     drawing/      a state machine as SVG

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from oncekit.console.asked import CHUNK, Filter
+from oncekit.console.decided import VERBS, decisions
 from oncekit.console.moments import Story
 from oncekit.console.parts import NAMED, Part
-from oncekit.console.story import VERBS, Kept, decisions, story
+from oncekit.console.story import Kept, story
 from oncekit.contract.words import RELEASED
 
 STATUSES = {

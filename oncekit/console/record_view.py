@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oncekit.console.decided import was_run_again
 from oncekit.console.listing import status_of
-from oncekit.console.story import was_run_again
 from oncekit.console.visible import text_of
 from oncekit.console.words import duration
 from oncekit.contract.lanes import is_direct, name_of

@@ -15,18 +15,12 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from oncekit.console import starts
+from oncekit.console.decided import decided, decided_at, decisions, ended_at
 from oncekit.console.moments import Kind, Moment, Story, between, error_of_record, time_of, whole
 from oncekit.console.parts import OF_DUPLICATES, Part, why_not_again
 from oncekit.contract.lanes import is_direct, lane_of, name_of
 from oncekit.contract.words import OPERATOR, TICKET
 
-VERBS = {
-    "retry": "had it run again",
-    "resolve": "gave its answer",
-    "fail": "said that it failed",
-    "release": "freed the key, so that the next request begins anew",
-    "forget": "had its request forgotten",
-}
 _CAME = re.compile(r"first-[0-9a-f]{40}-([0-9]{13})")
 """The name of an execution to which the fast lane handed a request over, with the time when that came there, in ms."""
 MISMATCH = "PayloadMismatch"
@@ -87,7 +81,7 @@ def story(
         *_asked_unseen(owners, known),
         *_logged_before(owners, logged),
         *(found for number in range(len(owners)) for found in _of_owners(owners, number, known)),
-        *_decided(owners, known),
+        *decided(owners, known),
         *_of_record(parts, owners, known, now),
         *_of_others(parts),
         *_of_kept(refused),
@@ -102,7 +96,9 @@ def _of_owners(owners: Sequence[Part], number: int, record: Mapping[str, Any]) -
     part = owners[number]
     yield from _of_owner(part, owners[:number])
     next_began = next((each.began for each in owners[number + 1 :]), None)
-    answered = [at for each in decisions(record) if each["verb"] in ("resolve", "fail") and (at := _at(each, owners))]
+    answered = [
+        at for each in decisions(record) if each["verb"] in ("resolve", "fail") and (at := decided_at(each, owners))
+    ]
     ended = part.ended if part.ending.kind in ("stopped", "broken") else None
     if ended and any(ended <= at and (next_began is None or at < next_began) for at in answered):
         yield Moment("unknown", "What happened until a person decided is not kept")
@@ -264,7 +260,7 @@ def _of_record(
     parts: Sequence[Part], owners: Sequence[Part], record: Mapping[str, Any], now: datetime.datetime
 ) -> Iterator[Moment]:
     """How it goes on, or ended, where none of these owners says so."""
-    owner, status, at = str(record.get("owner", "")), record.get("status"), _finished(owners, record)
+    owner, status, at = str(record.get("owner", "")), record.get("status"), ended_at(owners, record)
     last = next((each for each in reversed(owners) if each.is_owner(owner)), None)
     is_known = last is not None or any(owner == each.taken_from for each in owners)
     is_elsewhere, is_of_a_person = owner.startswith(TICKET), OPERATOR in owner
@@ -345,42 +341,7 @@ def _open(
         yield Moment("unknown", f"If its owner has not ended it when its lease is over, {sweep}")
 
 
-# ---- persons, and duplicates ----
-
-
-def _decided(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
-    """What operators decided."""
-    for each in decisions(record):
-        because = f": {each['because']}" if "because" in each else ""
-        yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", _at(each, owners))
-
-
-def _at(decision: Mapping[str, Any], owners: Sequence[Part]) -> datetime.datetime | None:
-    """When it was, but not before the end of the owner that it was about: an operator's clock may be behind."""
-    at = time_of(decision.get("at"))
-    ends = [each.ended for each in owners if each.ended and name_of(each.arn) == decision.get("owner")]
-    return max([at, *ends]) if at else None
-
-
-def _finished(owners: Sequence[Part], record: Mapping[str, Any]) -> datetime.datetime | None:
-    """The same of the end that a person gave."""
-    at = time_of(record.get("finishedAt"))
-    ends = [each.ended for each in owners if each.ended] if OPERATOR in str(record.get("owner")) else []
-    return max([at, *ends]) if at else None
-
-
-def decisions(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """As far as the record keeps them; a function with steps may have written anything there."""
-    found = record.get("decisions")
-    every = found if isinstance(found, list) else []
-    return [each for each in every if isinstance(each, Mapping) and str(each.get("verb")) in VERBS]
-
-
-def was_run_again(record: Mapping[str, Any]) -> bool:
-    """By a person, in this try: its attempts are counted from then on."""
-    began = time_of(record.get("acquiredAt"))
-    again = [at for each in decisions(record) if each["verb"] == "retry" and (at := time_of(each.get("at")))]
-    return began is not None and any(began <= at for at in again)
+# ---- duplicates ----
 
 
 def _of_others(parts: Sequence[Part]) -> Iterator[Moment]:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from oncekit.console.story import decisions
+from oncekit.console.decided import decisions
 from oncekit.contract.quotas import MOST_INLINE_BYTES
 from oncekit.contract.words import OPERATOR
 from oncekit.problem import Problem

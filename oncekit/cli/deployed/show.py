@@ -15,7 +15,7 @@ from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Attempts
 from oncekit.cli.terminal import Entry
-from oncekit.console.story import was_run_again
+from oncekit.console.decided import was_run_again
 from oncekit.console.visible import short, text_of
 from oncekit.console.words import iso
 from oncekit.contract.lanes import DIRECT, FAST, FULL, Invoked
