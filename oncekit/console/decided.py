@@ -1,4 +1,4 @@
-"""What operators decided about an operation, as its record keeps it, and when."""
+"""What operators decided about an operation, as its record keeps it, and when: their clocks are not AWS's."""
 
 from __future__ import annotations
 
@@ -18,24 +18,34 @@ VERBS = {
     "release": "freed the key, so that the next request begins anew",
     "forget": "had its request forgotten",
 }
+CLOCKS_DIFFER = datetime.timedelta(minutes=5)
+"""By which an operator's clock may be ahead: what is signed with a greater difference AWS refuses."""
 
 
 def decided(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
-    """What operators decided."""
-    for each in decisions(record):
-        because = f": {each['because']}" if "because" in each else ""
-        yield Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", decided_at(each, owners))
+    """What operators had run again was so before it was started again, whatever their clocks say."""
+    again = [each.locked for each in owners if each.taken_as == "started again"]
+    if record.get("status") == "IN_PROGRESS" and OPERATOR in str(record.get("owner")):
+        again.append(None)  # the last decision is still to be carried out
+    told: list[Moment] = []
+    for each in reversed(decisions(record)):
+        at, because = decided_at(each, owners), f": {each['because']}" if "because" in each else ""
+        started = again.pop() if again and each["verb"] == "retry" else None
+        if at and started and started <= at <= started + CLOCKS_DIFFER:
+            at = started - datetime.timedelta(milliseconds=1)
+        told.append(Moment("person", f"{each.get('who')} {VERBS[each['verb']]}{because}", at))
+    return reversed(told)
 
 
 def decided_at(decision: Mapping[str, Any], owners: Sequence[Part]) -> datetime.datetime | None:
-    """When it was, but not before the end of the owner that it was about: an operator's clock may be behind."""
-    at = time_of(decision.get("at"))
-    ends = [each.ended for each in owners if each.ended and name_of(each.arn) == decision.get("owner")]
+    """Not before the end of the owner that it was about, nor of the recovery that quarantined that one."""
+    at, owner = time_of(decision.get("at")), decision.get("owner")
+    ends = [each.ended for each in owners if each.ended and owner in (name_of(each.arn), name_of(each.taken_from))]
     return max([at, *ends]) if at else None
 
 
 def ended_at(owners: Sequence[Part], record: Mapping[str, Any]) -> datetime.datetime | None:
-    """The same of the end that a person gave."""
+    """The same of the end that a record has, where a person gave it."""
     at = time_of(record.get("finishedAt"))
     ends = [each.ended for each in owners if each.ended] if OPERATOR in str(record.get("owner")) else []
     return max([at, *ends]) if at else None

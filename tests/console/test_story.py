@@ -269,3 +269,27 @@ def test_what_a_function_wrote_over_its_record_is_no_decision(cloud: LocalCloud)
     record = {**(cloud.record(id_of(charge())) or {}), "decisions": ["x", {"verb": "y"}], "acquiredAt": "noon"}
     now = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC)
     assert "person" not in kinds(story([], record, now))
+
+
+def test_an_operator_whose_clock_is_ahead_had_it_run_again_before_it_ran(cloud: LocalCloud) -> None:
+    id = id_of(ASKING)
+    cloud.run(ASKING)
+    LocalActions(cloud, Path()).retry(id)
+    cloud.settle()
+    record = cloud.record(id) or {}
+    ahead = datetime.datetime.fromtimestamp(cloud.clock.now() + 120, datetime.UTC).isoformat()
+    record |= {"decisions": [{**each, "at": ahead} for each in record["decisions"]]}
+    found = story(parts_of(cloud), record, datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC))
+    assert kinds(found)[-4:] == ["person", "owner", "failed", "quarantined"]
+
+
+def test_an_operator_whose_clock_is_behind_decides_after_a_sweep_that_quarantined_it(cloud: LocalCloud) -> None:
+    with cloud.intercept(fault_of(cloud, "dies-after", "dying")):
+        cloud.wait(cloud.start(json.dumps(charge(onCrash="quarantine")), "dying"))
+    later(cloud, LEASE_AND_SWEEP_S)
+    LocalActions(cloud, Path()).release(id_of(charge()))
+    record = cloud.record(id_of(charge())) or {}
+    behind = datetime.datetime.fromtimestamp(cloud.clock.now() - LEASE_AND_SWEEP_S, datetime.UTC).isoformat()
+    record |= {"decisions": [{**each, "at": behind} for each in record["decisions"]]}
+    found = story(parts_of(cloud), record, datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC))
+    assert kinds(found)[-2:] == ["quarantined", "person"]
