@@ -99,14 +99,22 @@ class Part:
     starts: Sequence[Start]
     attempt: int
     """The number of its first attempt, as the record counts."""
-    is_first: bool
-    """Whether the record began with it: nothing was started before."""
-    began_anew: bool
-    """Whether there was a record before, which had expired or was released."""
+    fence: int
+    """Of the first lock that it held; 0 where its history does not say."""
 
     def is_owner(self, owner: str) -> bool:
         """Whether a lock's owner is this execution; in the fast lane a nonce follows."""
         return f"{owner}:".startswith(f"{self.arn}:")
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the record began with it: nothing was started before."""
+        return not self.taken_from and self.fence == 1
+
+    @property
+    def began_anew(self) -> bool:
+        """Whether there was a record before, which had expired or was released."""
+        return not self.taken_from and not self.tries_again and self.fence > 1
 
 
 def part_of(run: Run) -> Part:
@@ -119,16 +127,17 @@ def part_of(run: Run) -> Part:
     taken_from, taken_as = next(filter(all, map(_taken, acted)), ("", ""))
     tries_again = is_owner and not taken_from and lock is not None and ":failed" in _values(lock)
     held = starts.first_lock(run)
-    fence = int(held.get("fence", 0))
     role: Role = "owner"
     if run.status == RUNNING and not is_owner:
         role = "running"
     elif last == "RequestRefused":
         role = "refused"
-    elif not is_owner and ("HandOver" in states or "RefuseInFullLane" in states or by_recovery):
+    elif not is_owner and ("HandOver" in states or "RefuseInFullLane" in states):
         role = "passed on"
+    elif not is_owner and last in OF_DUPLICATES:
+        role = "passed on" if by_recovery else "duplicate"
     elif not is_owner:
-        role = "duplicate" if last in OF_DUPLICATES else "died"
+        role = "died"
     return Part(
         role=role,
         end=(run.error or last) if role == "refused" else last,
@@ -147,8 +156,7 @@ def part_of(run: Run) -> Part:
         ending=_ending(run, states, last),
         starts=starts.starts_of(run),
         attempt=int(held.get("attempts", 1)),
-        is_first=not taken_from and fence == 1,
-        began_anew=is_owner and not taken_from and not tries_again and fence > 1,
+        fence=int(held.get("fence", 0)),
     )
 
 
@@ -198,7 +206,13 @@ def error_of(cause: str | None, name: str | None = None) -> str:
 
 
 def _ending(run: Run, states: Mapping[str, Visit], last: str) -> Ending:
-    error = error_of(run.cause, run.error)
+    error, owner = error_of(run.cause, run.error), _owner(last_read(run))
+
+    def wrote(state: str, end: str) -> bool:
+        """Also where the answer to that was lost, and it read then what it had written itself."""
+        is_own = last == end and f"{owner}:".startswith(f"{run.arn}:")
+        return state in states and (is_own or _done(states[state]))
+
     if "ReleaseLock" in states and states["ReleaseLock"].outcome != "unmet":
         is_free = _done(states["ReleaseLock"])
         return Ending("passed on", last, error, "" if is_free else "when its lease is over")
@@ -209,17 +223,17 @@ def _ending(run: Run, states: Mapping[str, Visit], last: str) -> Ending:
     if run.status in ("ABORTED", "TIMED_OUT"):
         how = "was stopped" if run.status == "ABORTED" else "ran out of time"
         return Ending("stopped", last, f"{how} ({run.error})" if run.error else how, "")
-    if "RecordQuarantine" in states and _done(states["RecordQuarantine"]):
+    if wrote("RecordQuarantine", "NeedsAttention"):
         why = why_not_again(str(members_of(run.cause).get("name")), starts.on_crash(run), starts.starts_of(run))
         return Ending("quarantined", last, error, why)
-    if "RecordFailure" in states and _done(states["RecordFailure"]):
+    if wrote("RecordFailure", "OperationFailed"):
         return Ending("failed", last, error, "")
-    if "Finalize" in states and _done(states["Finalize"]):
+    if wrote("Finalize", "ReturnStoredResponse"):
         return Ending("stored", last, "", "")
     if last == "LockLost":
         return Ending("lost", last, error, "")
     if last in OF_DUPLICATES:
-        return Ending("by its ticket" if _owner(last_read(run)).startswith(TICKET) else "overtaken", last, error, "")
+        return Ending("by its ticket" if owner.startswith(TICKET) else "overtaken", last, error, "")
     return Ending("broken", last, error, "")
 
 

@@ -371,13 +371,13 @@ def _of_some(some: Sequence[Part], role: str, end: str) -> str:
         return others(len(some), end)
     if role == "refused":
         return _refused_of(len(some), end, why)
-    if some[0].by_recovery:
+    if some[0].by_recovery and role != "died":
         return "Recovery looks after it" if role == "running" else f"{count} found nothing to do"
     if role == "running":
         return f"{count} {'waits' if len(some) == 1 else 'wait'} for it"
     if role == "passed on":
         return f"{count} handed it over to the full lane"
-    return f"{count} ended in {end or 'no state'}{why}, without a lock"
+    return f"{count} ended in {end or 'no state'}{why}"
 
 
 def _refused_of(count: int, error: str, why: str = "") -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenario import LANES, charge, id_of
+from scenario import LANES, charge, dies, id_of
 from tickets import end_by_ticket
 
 from oncekit.cli.here.chosen_faults import fault_of
@@ -491,3 +491,22 @@ def test_a_request_that_died_before_it_had_a_lock_is_no_duplicate_and_not_in_pro
     assert (ended.error, cloud.record(id_of(request))) == ("States.QueryEvaluationError", None)
     assert itself(ended).startswith("It ended in ReceiveRequest (") and "did not run" in itself(ended)
     assert "1 ended in ReceiveRequest (" in story(cloud, request)
+
+
+@LANES
+def test_an_owner_that_finds_its_own_quarantine_lost_nothing(cloud: LocalCloud, lane: Lane) -> None:
+    with cloud.intercept(answer_lost(state="RecordQuarantine")):
+        late = cloud.run(ASKING, lane=lane)
+    assert itself(late).endswith("its effect may have happened; a person decides.")
+    assert "another owner" not in story(cloud, ASKING) and story(cloud, ASKING).count("Quarantined (") == 1
+
+
+@pytest.mark.parametrize("state", ["TakeNextFence", "AcquireLock"])
+def test_who_died_when_it_had_just_got_the_lock_had_something_to_do(cloud: LocalCloud, state: str) -> None:
+    if state == "TakeNextFence":
+        dying(cloud)
+    with cloud.intercept(dies(cloud, state, after=True)):
+        cloud.run(charge())
+        recover(cloud)
+    told = story(cloud)
+    assert f"1 ended in {state} (was stopped" in told and "nothing to do" not in told and "without a lock" not in told
