@@ -123,7 +123,8 @@ def whole(told: Iterable[Moment], record: Mapping[str, Any], now: datetime.datet
     asked = next((n for n in range(len(moments) - 1, -1, -1) if moments[n].kind == "asked"), None)
     of_try = moments[asked:] if asked is not None else moments
     began = moments[asked].at if asked is not None else None
-    goes_on = record.get("status") == "IN_PROGRESS" if record else of_try and of_try[-1].kind not in ENDS
+    of_itself = [each.kind for each in of_try if each.kind != "others"]
+    goes_on = record.get("status") == "IN_PROGRESS" if record else of_itself and of_itself[-1] not in ENDS
     is_released = record.get("status") == "FAILED" and error_of_record(record).startswith(RELEASED)
     ends = [each for each in of_try if each.kind in ENDS or (is_released and each.kind == "person")]
     last = ends[-1] if ends and not goes_on else None
@@ -175,3 +176,11 @@ def time_of(told: object) -> datetime.datetime | None:
     except (ValueError, OverflowError):
         return None
     return at if at and datetime.MINYEAR < at.year < datetime.MAXYEAR else None
+
+
+def at_epoch(told: object) -> datetime.datetime | None:
+    """The same of one in epoch seconds."""
+    try:
+        return datetime.datetime.fromtimestamp(told, datetime.UTC) if isinstance(told, int | float) else None
+    except (ValueError, OverflowError, OSError):
+        return None

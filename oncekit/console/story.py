@@ -16,7 +16,7 @@ from typing import Any
 
 from oncekit.console import starts
 from oncekit.console.decided import decided, decided_at, decisions, ended_at
-from oncekit.console.moments import Kind, Moment, Story, between, error_of_record, time_of, whole
+from oncekit.console.moments import Kind, Moment, Story, at_epoch, between, error_of_record, time_of, whole
 from oncekit.console.parts import OF_DUPLICATES, Part, why_not_again
 from oncekit.contract.lanes import is_direct, lane_of, name_of
 from oncekit.contract.words import OPERATOR, TICKET
@@ -132,7 +132,7 @@ def _until_taken(part: Part, owners: Sequence[Part]) -> Iterator[Moment]:
     """From the end of the owner before to this one; what a person started again or a lane handed over did not wait."""
     theirs = next((each for each in reversed(owners) if each.is_owner(part.taken_from)), None)
     at = theirs.ended if theirs else None
-    lease = datetime.datetime.fromtimestamp(part.lease, datetime.UTC) if part.lease else None
+    lease = at_epoch(part.lease) if part.lease else None
     if part.taken_as == "died" and theirs is None:
         before = f"Its owner before ({name_of(part.taken_from)}) ended before it was done"
         yield Moment("died", f"{before}: your function may have run")
@@ -320,17 +320,17 @@ def _open(
 ) -> Iterator[Moment]:
     if is_looked_after or (last is not None and last.is_running):
         return
-    lease, since = float(record.get("leaseExpiresAt", 0)), time_of(record.get("pendingSince"))
-    until = datetime.datetime.fromtimestamp(lease, datetime.UTC)
+    lease, since = record.get("leaseExpiresAt", 0), time_of(record.get("pendingSince"))
+    until = at_epoch(lease)
     kind: Kind = "elsewhere" if since else "waited"
     is_for_a_person = record.get("onCrash") == "quarantine"
     sweep = "a sweep quarantines it: onCrash is quarantine" if is_for_a_person else "a sweep starts it again"
     begin = since or (last.ended if last else None)
-    if not lease:
+    if lease == 0:
         if last is None and (error := error_of_record(record)):
             yield _failed_unseen(error, is_sure=record.get("attempts") == 0)
         yield Moment(kind, "Waits for the next sweep, which has it run", begin, now)
-    elif until <= now:
+    elif until and until <= now:
         late = "Work elsewhere has not ended it in time" if since else "Its lease is over"
         yield Moment(kind, f"{late}: the next sweep looks after it", begin or until, now)
     elif since:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from invoking import A_LEASE, DIRECT, Direct, ask
 from scenario import LANES, charge, id_of
 from tickets import end_by_ticket
@@ -19,6 +20,7 @@ from oncekit.console.here import run_here
 from oncekit.console.parts import Part, part_of
 from oncekit.console.starts import WORK
 from oncekit.console.story import Logged, Story, story
+from oncekit.console.words import iso
 from oncekit.contract.lanes import MACHINES, Lane
 from oncekit.local import LocalCloud
 from oncekit.local.engine.interceptors import fails, times_out
@@ -293,3 +295,22 @@ def test_an_operator_whose_clock_is_behind_decides_after_a_sweep_that_quarantine
     record |= {"decisions": [{**each, "at": behind} for each in record["decisions"]]}
     found = story(parts_of(cloud), record, datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC))
     assert kinds(found)[-2:] == ["quarantined", "person"]
+
+
+def test_without_a_record_duplicates_do_not_say_that_it_goes_on(cloud: LocalCloud) -> None:
+    cloud.run(charge())
+    cloud.run(charge())
+    assert story(parts_of(cloud), None, datetime.datetime.now(datetime.UTC)).end == "answered"
+
+
+@pytest.mark.parametrize("status", ["IN_PROGRESS", "COMPLETED", "FAILED", "QUARANTINED", None])
+@pytest.mark.parametrize("odd", ["", None, [], {}, 10**38, -(10**38), "0001-01-01T00:00:00+14:00", "9999-12-31"])
+def test_a_record_that_a_function_wrote_over_is_told_as_far_as_it_says(status: str | None, odd: object) -> None:
+    """A function with steps may write any attribute."""
+    now = datetime.datetime.now(datetime.UTC)
+    names = ("owner", "fence", "attempts", "acquiredAt", "leaseExpiresAt", "pendingSince", "finishedAt", "expiresAt")
+    for name in (*names, "error", "onCrash", "decisions"):
+        for record in ({"status": status, name: odd}, {"status": status, **dict.fromkeys(names, odd)}):
+            found = story([], record, now)
+            found.total(lambda at: str(iso(at)))
+            assert all(each.at is None or iso(each.at) for each in found.moments)
