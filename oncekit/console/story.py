@@ -19,7 +19,7 @@ from oncekit.console.decided import decided, decided_at, decisions, ended_at
 from oncekit.console.moments import Kind, Moment, Story, at_epoch, between, error_of_record, time_of, whole
 from oncekit.console.parts import OF_DUPLICATES, Part, why_not_again
 from oncekit.contract.lanes import is_direct, lane_of, name_of
-from oncekit.contract.words import OPERATOR, TICKET
+from oncekit.contract.words import OPERATOR, RELEASED, TICKET
 
 _CAME = re.compile(r"first-[0-9a-f]{40}-([0-9]{13})")
 """The name of an execution to which the fast lane handed a request over, with the time when that came there, in ms."""
@@ -83,6 +83,7 @@ def story(
         *(found for number in range(len(owners)) for found in _of_owners(owners, number, known)),
         *decided(owners, known),
         *_of_record(parts, owners, known, now),
+        *_expired(known, now),
         *_of_others(parts),
         *_of_kept(refused),
     ]
@@ -339,6 +340,12 @@ def _open(
         yield Moment(kind, f"Waits until its lease is over: then {sweep}", begin, now)
     else:
         yield Moment("unknown", f"If its owner has not ended it when its lease is over, {sweep}")
+
+
+def _expired(record: Mapping[str, Any], now: datetime.datetime) -> Iterator[Moment]:
+    is_released = error_of_record(record).startswith(RELEASED)  # which says so already
+    if (at := at_epoch(record.get("expiresAt"))) and at < now and not is_released:
+        yield Moment("unknown", "Its record has expired: the next request begins anew", at)
 
 
 # ---- duplicates ----

@@ -314,3 +314,12 @@ def test_a_record_that_a_function_wrote_over_is_told_as_far_as_it_says(status: s
             found = story([], record, now)
             found.total(lambda at: str(iso(at)))
             assert all(each.at is None or iso(each.at) for each in found.moments)
+
+
+def test_an_answer_that_has_expired_is_given_to_nobody(cloud: LocalCloud) -> None:
+    cloud.run(charge())
+    assert "anew" not in told(cloud).told
+    cloud.clock.advance(40 * 86_400)  # type: ignore[attr-defined]
+    found = told(cloud)
+    assert found.told.endswith("Its record has expired: the next request begins anew.")
+    assert total(found).startswith("asked 0 min, answered 0 min: ")
