@@ -83,8 +83,8 @@ class Part:
     taken_as: Taken
     taken_error: str
     """The error that the record had then: of the attempt before."""
-    tries_again: bool
-    """Whether it tried a failed operation again."""
+    tries_again: str
+    """The owner of the failed operation that it tried again; empty where it did not."""
     by_recovery: bool
     is_running: bool
     arn: str
@@ -102,14 +102,10 @@ class Part:
     fence: int
     """Of the first lock that it held; 0 where its history does not say."""
 
-    def is_owner(self, owner: str) -> bool:
-        """Whether a lock's owner is this execution; in the fast lane a nonce follows."""
-        return f"{owner}:".startswith(f"{self.arn}:")
-
     @property
     def is_first(self) -> bool:
-        """Whether the record began with it: nothing was started before."""
-        return not self.taken_from and self.fence == 1
+        """Whether nothing was started before: the record began with it, or with one that could not start anything."""
+        return self.fence == 1 or (self.taken_as == "released" and (self.fence, self.attempt) == (2, 1))
 
     @property
     def began_anew(self) -> bool:
@@ -125,7 +121,7 @@ def part_of(run: Run) -> Part:
     is_owner = WORK in states or bool(acted) or (lock is not None and _done(lock))
     by_recovery = run.name.startswith(RECOVERY)
     taken_from, taken_as = next(filter(all, map(_taken, acted)), ("", ""))
-    tries_again = is_owner and not taken_from and lock is not None and ":failed" in _values(lock)
+    found = _values(lock) if lock and is_owner and not taken_from else {}
     held = starts.first_lock(run)
     role: Role = "owner"
     if run.status == RUNNING and not is_owner:
@@ -145,7 +141,7 @@ def part_of(run: Run) -> Part:
         taken_from=taken_from,
         taken_as=taken_as,
         taken_error=next(map(_told_error, errors_read(run)), "") if taken_as else "",
-        tries_again=tries_again,
+        tries_again=str(found[":theirs"]["S"]) if ":failed" in found else "",
         by_recovery=by_recovery,
         is_running=run.status == RUNNING,
         arn=run.arn,

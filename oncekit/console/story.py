@@ -11,14 +11,14 @@ import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, zip_longest
 from typing import Any
 
 from oncekit.console import starts
 from oncekit.console.decided import decided, decided_at, decisions, ended_at
 from oncekit.console.moments import Kind, Moment, Story, at_epoch, between, error_of_record, time_of, whole
-from oncekit.console.parts import OF_DUPLICATES, Part, why_not_again
-from oncekit.contract.lanes import is_direct, lane_of, name_of
+from oncekit.console.parts import OF_DUPLICATES, RECOVERY, Part, why_not_again
+from oncekit.contract.lanes import DIRECT, FULL, is_direct, lane_of, name_of
 from oncekit.contract.words import OPERATOR, RELEASED, TICKET
 
 _CAME = re.compile(r"first-[0-9a-f]{40}-([0-9]{13})")
@@ -28,6 +28,8 @@ MISMATCH = "PayloadMismatch"
 MAY = "its effect may have happened"
 NOT_STARTED = "was not started"
 STORED = "Its answer is stored: every duplicate gets it"
+ENDED = ("stored", "failed", "quarantined")
+"""How an owner ends that has said how the operation ended."""
 _SLACK = datetime.timedelta(seconds=1)
 
 
@@ -76,11 +78,10 @@ def story(
 ) -> Story:
     """`parts` are those of the executions that are known, the oldest first."""
     known = record or {}
-    owners = [each for each in parts if each.role == "owner"]
+    owners = sorted((each for each in parts if each.role == "owner"), key=lambda each: each.locked or each.began)
     told = [
-        *_asked_unseen(owners, known),
         *_logged_before(owners, logged),
-        *(found for number in range(len(owners)) for found in _of_owners(owners, number, known)),
+        *_of_owners(owners, known),
         *decided(owners, known),
         *_of_record(parts, owners, known, now),
         *_expired(known, now),
@@ -93,70 +94,82 @@ def story(
 # ---- owners ----
 
 
-def _of_owners(owners: Sequence[Part], number: int, record: Mapping[str, Any]) -> Iterator[Moment]:
-    part = owners[number]
-    yield from _of_owner(part, owners[:number])
-    next_began = next((each.began for each in owners[number + 1 :]), None)
+def _of_owners(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
+    """As they got the lock, which is not always as they began: a request may wait until it takes over."""
+    unseen = _unseen(owners, record)
     answered = [
         at for each in decisions(record) if each["verb"] in ("resolve", "fail") and (at := decided_at(each, owners))
     ]
-    ended = part.ended if part.ending.kind in ("stopped", "broken") else None
-    if ended and any(ended <= at and (next_began is None or at < next_began) for at in answered):
-        yield Moment("unknown", "What happened until a person decided is not kept")
+    before: dict[str, Part] = {}
+    begun = 0
+    for part, after in zip_longest(owners, owners[1:]):
+        if unseen and unseen[1] is part:
+            yield from _asked_unseen(unseen[0], part, record)
+        yield from _of_owner(part, before)
+        yield from _starts(part, begun + 1 if owners[0].is_first else part.attempt)
+        yield from _ending(part)
+        ended = part.ended if part.ending.kind in ("stopped", "broken") else None
+        if ended and any(ended <= at and (after is None or at < after.began) for at in answered):
+            yield Moment("unknown", "What happened until a person decided is not kept")
+        before[part.arn] = part
+        begun += starts.begun(part.starts)
+    if unseen and unseen[1] is None:
+        yield from _asked_unseen(unseen[0], None, record)
 
 
-def _of_owner(part: Part, owners: Sequence[Part]) -> Iterator[Moment]:
-    """`owners` are those before it that are known."""
+def _of_owner(part: Part, before: Mapping[str, Part]) -> Iterator[Moment]:
+    """How it got the lock; `before` are the owners before it that are known, by ARN."""
     me = (part.arn,)
-    may = "" if owners else ": your function may have run before"
+    is_gap = _lane(part.tries_again) and _owner_among(before, part.tries_again) is None
+    may = ": your function may have run before" if is_gap or not before else ""
     if part.taken_from:
-        yield from _until_taken(part, owners)
+        yield from _until_taken(part, before)
         who = "Recovery" if part.by_recovery else "Another request"
         ways = {"started again": f"It was started again{may}", "released": "The full lane went on with it"}
         yield Moment("owner", ways.get(part.taken_as, f"{who} took over, in the full lane"), part.locked, executions=me)
-    else:
-        came = _CAME.fullmatch(name_of(part.arn))
-        at = datetime.datetime.fromtimestamp(int(came[1]) / 1000, datetime.UTC) if came else part.began
-        lane = "in the fast lane, which handed it over" if came else f"in the {lane_of(part.arn)} lane"
-        why = f", with onFailed retry: it had failed before{may and ', and'}{may[1:]}" if part.tries_again else ""
-        if part.began_anew or (owners and not part.tries_again):
-            why = ", anew: its record had expired or was released, so an effect from before may have happened twice"
-        yield Moment("asked", f"Asked {lane}{why}", at, is_minor=not why)
-        yield Moment("owner", f"{name_of(part.arn)} got the lock", part.locked, executions=me, is_minor=True)
-    are_all_known = [*owners, part][0].is_first
-    before = sum(starts.begun(each.starts) for each in owners)
-    yield from _starts(part, before + 1 if are_all_known else part.attempt)
-    yield from _ending(part)
+        return
+    came = _CAME.fullmatch(name_of(part.arn))
+    at = datetime.datetime.fromtimestamp(int(came[1]) / 1000, datetime.UTC) if came else part.began
+    lane = "in the fast lane, which handed it over" if came else f"in the {lane_of(part.arn)} lane"
+    why = f", with onFailed retry: it had failed before{may and ', and'}{may[1:]}" if part.tries_again else ""
+    if part.began_anew or (before and not part.tries_again):
+        why = ", anew: its record had expired or was released, so an effect from before may have happened twice"
+    yield Moment("asked", f"Asked {lane}{why}", at, is_minor=not why)
+    yield Moment("owner", f"{name_of(part.arn)} got the lock", part.locked, executions=me, is_minor=True)
 
 
-def _until_taken(part: Part, owners: Sequence[Part]) -> Iterator[Moment]:
+def _until_taken(part: Part, before: Mapping[str, Part]) -> Iterator[Moment]:
     """From the end of the owner before to this one; what a person started again or a lane handed over did not wait."""
-    theirs = next((each for each in reversed(owners) if each.is_owner(part.taken_from)), None)
-    at = theirs.ended if theirs else None
-    lease = at_epoch(part.lease) if part.lease else None
+    theirs = _owner_among(before, part.taken_from)
+    at, lease = theirs.ended if theirs else None, at_epoch(part.lease) if part.lease else None
+    for_whom = "the sweep" if part.by_recovery else "another request"
     if part.taken_as == "died" and theirs is None:
-        before = f"Its owner before ({name_of(part.taken_from)}) ended before it was done"
-        yield Moment("died", f"{before}: your function may have run")
-    if part.taken_as == "released" and theirs is None:
-        yield _failed_unseen(part.taken_error, is_sure=part.attempt == 1)  # it takes back what did not start
+        said = f"Its owner before ({name_of(part.taken_from)}) ended before it was done"
+        yield Moment("died", f"{said}: your function may have run")
+    if part.taken_as == "released" and theirs is None:  # what did not start was taken back
+        yield _failed_unseen(part.taken_error, was_started=part.attempt != 1, is_first=part.is_first)
     if part.taken_as == "not ended in time" and theirs is None:
         yield Moment("elsewhere", "Your function had started work elsewhere")
     if part.taken_as == "released" and (is_direct(part.taken_from) or between(at or part.began, part.locked) >= 1):
-        yield Moment("waited", "Waited for the sweep", at, part.locked, is_minor=True)
+        yield Moment("waited", f"Waited for {for_whom}", at, part.locked, is_minor=True)
     elif part.taken_as == "died":
-        over = lease and at and lease <= at + _SLACK
-        what = "for the sweep" if over else "until its lease was over, and for the sweep"
-        yield Moment("waited", f"Waited {what}", at, part.locked, is_minor=True)
+        until = "" if lease and at and lease <= at + _SLACK else "until its lease was over, and "
+        yield Moment("waited", f"Waited {until}for {for_whom}", at, part.locked, is_minor=True)
     elif part.taken_as == "not ended in time":
         yield Moment("elsewhere", "Waited for work elsewhere, which did not end it in time", at, part.locked)
 
 
-def _failed_unseen(error: str, is_sure: bool) -> Moment:
-    """An attempt of an owner that has no history."""
+def _owner_among(owners: Mapping[str, Part], owner: str) -> Part | None:
+    """The one that a lock names; in the fast lane a nonce follows the ARN."""
+    return owners.get(owner) or owners.get(owner.rpartition(":")[0])
+
+
+def _failed_unseen(error: str, was_started: bool, is_first: bool) -> Moment:
+    """An attempt of an owner that has no history; `is_first`: none was before it."""
     said = f" ({error})" if error else ""
-    if is_sure:
-        return Moment("failed", f"Your function was not started{said}")
-    return Moment("failed", f"Your function failed{said}: {MAY}")
+    if was_started:
+        return Moment("failed", f"Your function failed{said}: {MAY}")
+    return Moment("failed", f"Your function was not started{said}{'' if is_first else ': it may have run before'}")
 
 
 def _starts(part: Part, number: int) -> Iterator[Moment]:
@@ -177,9 +190,12 @@ def _starts(part: Part, number: int) -> Iterator[Moment]:
         elif end == "running":
             yield Moment("failed", f"Your function may have run ({which}), and {MAY}", at)
         else:
-            effects = MAY if len(some) == 1 else "their effects may have happened"
-            how, may = ("failed", "") if end == "failed" else ("gave no answer", f": {effects}")
-            yield Moment("failed", f"Your function {how} ({which}, {error}){may}", at, until)
+            effects = f": {MAY if len(some) == 1 else 'their effects may have happened'}"
+            how = "failed" if end == "failed" else "gave no answer"
+            is_left_open = end != "failed" or part.ending.kind not in (*ENDED, "running")
+            yield Moment(
+                "failed", f"Your function {how} ({which}, {error}){effects if is_left_open else ''}", at, until
+            )
     gaps = [(each.until, after.at) for each, after in pairwise(part.starts) if each.until and after.at]
     if (pauses := sum(between(*each) for each in gaps)) >= 1:
         between_them = "Waited between attempts"
@@ -190,7 +206,7 @@ def _starts(part: Part, number: int) -> Iterator[Moment]:
 
 def _ending(part: Part) -> Iterator[Moment]:
     ending, at = part.ending, part.ended
-    last = part.starts[-1].end if part.starts else ""
+    last = next((each.end for each in reversed(part.starts) if each.end != "refused"), "")
     if ending.kind == "stored":
         yield Moment("answer", STORED, at)
     elif ending.kind == "failed":
@@ -231,21 +247,24 @@ def _unseen(owners: Sequence[Part], record: Mapping[str, Any]) -> tuple[datetime
     return at, next((each for each in owners if each.locked and at <= each.locked + _SLACK), None)
 
 
-def _asked_unseen(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
-    if (found := _unseen(owners, record)) is None:
-        return
-    at, after = found
+def _asked_unseen(at: datetime.datetime, after: Part | None, record: Mapping[str, Any]) -> Iterator[Moment]:
+    """The request that began the last try, and what its record says where no owner of that is known."""
     first = after.taken_from if after else str(record.get("owner", ""))
-    is_execution = _is_execution(first)
-    lane = " in the direct lane" if is_direct(first) else f" in the {lane_of(first)} lane" if is_execution else ""
-    yield Moment("asked", f"Asked{lane}", at, is_minor=True)
-    if is_direct(first) or is_execution:
+    lane, attempts = _lane(first), record.get("attempts")
+    # In the full lane it may have taken over what was asked in another one; a recovery always has.
+    is_later = lane == FULL and (name_of(first).startswith(RECOVERY) or (after is None and attempts != 1))
+    yield Moment("asked", f"Asked in the {lane} lane" if lane and not is_later else "Asked", at, is_minor=True)
+    if lane and not (after and is_later):
         holds = "got the lock" if after or record.get("fence") == 1 else "has the lock, or had it last"
         yield Moment("owner", f"{name_of(first)} {holds}", at, is_minor=True)
+    if after is None:
+        yield Moment("unknown", f"Your function {_started(record)}")
 
 
-def _is_execution(owner: str) -> bool:
-    return owner.startswith("arn:") and OPERATOR not in owner
+def _lane(owner: str) -> str:
+    """Empty for one that is in none: an operator, a ticket, or what a function wrote there."""
+    is_execution = owner.startswith("arn:") and OPERATOR not in owner
+    return DIRECT if is_direct(owner) else lane_of(owner) if is_execution else ""
 
 
 def _logged_before(owners: Sequence[Part], logged: Sequence[Logged]) -> Iterator[Moment]:
@@ -262,21 +281,20 @@ def _of_record(
 ) -> Iterator[Moment]:
     """How it goes on, or ended, where none of these owners says so."""
     owner, status, at = str(record.get("owner", "")), record.get("status"), ended_at(owners, record)
-    last = next((each for each in reversed(owners) if each.is_owner(owner)), None)
+    last = _owner_among({each.arn: each for each in owners}, owner)
     is_known = last is not None or any(owner == each.taken_from for each in owners)
     is_elsewhere, is_of_a_person = owner.startswith(TICKET), OPERATOR in owner
-    error = error_of_record(record)
-    started = "" if is_known or is_of_a_person or (is_elsewhere and owners) or not record else _started(record)
-    if not is_known and (_is_execution(owner) or is_direct(owner)) and owners:
-        found = _unseen(owners, record)
-        yield from [] if found and found[1] is None else [Moment("owner", f"{name_of(owner)} took over")]
-    if started:
-        yield Moment("unknown", f"Your function {started}")
+    error, unseen = error_of_record(record), _unseen(owners, record)
+    is_told = is_known or (unseen is not None and unseen[1] is None)
+    if not is_told and owners and _lane(owner):
+        yield Moment("owner", f"{name_of(owner)} took over")
+    if not is_told and record and not (owners and (is_elsewhere or is_of_a_person)):
+        yield Moment("unknown", f"Your function {_started(record)}")
     if status in ("COMPLETED", "FAILED") and owners and owners[-1].ending.kind == "pending":
         yield Moment("elsewhere", "Waited for work elsewhere", owners[-1].ended, at, is_minor=True)
     if status == "IN_PROGRESS":
         yield from _open(record, last, any(each.by_recovery and each.is_running for each in parts), now)
-    elif is_known and (status != "QUARANTINED" or owners[-1].ending.kind == "quarantined"):
+    elif is_known and (owners[-1] if last is None or status == "QUARANTINED" else last).ending.kind in ENDED:
         return
     elif is_elsewhere:
         ended = "Work elsewhere ended it with its ticket"
@@ -290,7 +308,7 @@ def _of_record(
         yield Moment("failure", f"It counts as failed ({error}): every duplicate gets that", at)
     elif status == "QUARANTINED":
         why = why_not_again(error.partition(":")[0], record.get("onCrash"))
-        yield _quarantined(error, why, "" if started == NOT_STARTED else MAY, at)
+        yield _quarantined(error, why, "" if _started(record) == NOT_STARTED else MAY, at)
 
 
 def _started(record: Mapping[str, Any]) -> str:
@@ -299,16 +317,17 @@ def _started(record: Mapping[str, Any]) -> str:
     """
     said = (record.get(name) for name in ("attempts", "fence"))
     attempts, fence = (each if isinstance(each, int) else 0 for each in said)  # a function may have written anything
-    error = error_of_record(record).partition(":")[0]
-    fence -= str(record.get("owner")).startswith(TICKET)  # a ticket takes the next fence, and starts nothing
-    if fence > 1:
-        times = f"{attempts} times" if fence == attempts else f"more than {_times(attempts)}"
-        return f"may have been started {times}"
+    error, owner = error_of_record(record).partition(":")[0], str(record.get("owner"))
+    is_open, is_of_a_person = record.get("status") == "IN_PROGRESS", OPERATOR in owner
+    fence -= is_of_a_person or owner.startswith(TICKET)  # they take the next fence, and start nothing
+    if fence > 1 or (is_open and is_of_a_person):
+        times = f" {attempts} times" if fence == attempts else f" more than {_times(attempts)}" if attempts else ""
+        return f"may have been started{times}"
     if attempts == 0 or error == "NoFunction":
         return NOT_STARTED
     was_released = record.get("leaseExpiresAt") == 0  # what its owner had started, if anything, has failed
-    has_said = record.get("status") != "IN_PROGRESS" or "pendingSince" in record or was_released
-    is_sure = has_said and error not in ("OwnerCrashed", "AttemptsUsedUp")
+    has_said = not is_open or "pendingSince" in record or was_released
+    is_sure = has_said and not is_of_a_person and error not in ("OwnerCrashed", "AttemptsUsedUp")
     return "was started once" if is_sure else "may have been started once"
 
 
@@ -326,10 +345,11 @@ def _open(
     kind: Kind = "elsewhere" if since else "waited"
     is_for_a_person = record.get("onCrash") == "quarantine"
     sweep = "a sweep quarantines it: onCrash is quarantine" if is_for_a_person else "a sweep starts it again"
-    begin = since or (last.ended if last else None)
+    by_a_person = decisions(record)[-1:] if OPERATOR in str(record.get("owner")) else []
+    begin = since or (last.ended if last else next((time_of(each.get("at")) for each in by_a_person), None))
     if lease == 0:
         if last is None and (error := error_of_record(record)):
-            yield _failed_unseen(error, is_sure=record.get("attempts") == 0)
+            yield _failed_unseen(error, record.get("attempts") != 0, is_first=record.get("fence") == 1)
         yield Moment(kind, "Waits for the next sweep, which has it run", begin, now)
     elif until and until <= now:
         late = "Work elsewhere has not ended it in time" if since else "Its lease is over"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenario import LANES, charge, dies, id_of
+from scenario import LANES, begun_again, charge, dead, dies, id_of
 from tickets import end_by_ticket
 
 from oncekit.cli.here.chosen_faults import fault_of
@@ -493,6 +493,25 @@ def test_a_request_that_died_before_it_had_a_lock_is_no_duplicate_and_not_in_pro
     assert "1 ended in ReceiveRequest (" in story(cloud, request)
 
 
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda _cloud, do: do.release(id_of(charge())),
+        lambda _cloud, do: do.resolve(id_of(charge()), None, "not charged"),
+        lambda cloud, _do: begun_again(cloud, charge()),
+    ],
+    ids=["released", "failed", "to be started again"],
+)
+def test_a_persons_decision_does_not_hide_that_something_may_have_been_started(
+    cloud: LocalCloud, actions: LocalActions, act: Callable[[LocalCloud, LocalActions], None]
+) -> None:
+    """Whoever asks anew then may charge twice."""
+    with cloud.intercept(NO_ANSWER["States.Timeout"]):
+        cloud.run(charge(onCrash="quarantine"), lane="fast")
+    act(cloud, actions)
+    assert re.match(rf"Your function may have been started( once)?\. {getpass.getuser()} ", of_record(cloud, charge()))
+
+
 @LANES
 def test_an_owner_that_finds_its_own_quarantine_lost_nothing(cloud: LocalCloud, lane: Lane) -> None:
     with cloud.intercept(answer_lost(state="RecordQuarantine")):
@@ -510,3 +529,36 @@ def test_who_died_when_it_had_just_got_the_lock_had_something_to_do(cloud: Local
         recover(cloud)
     told = story(cloud)
     assert f"1 ended in {state} (was stopped" in told and "nothing to do" not in told and "without a lock" not in told
+
+
+def test_what_was_not_started_in_this_life_may_have_run_in_one_before(cloud: LocalCloud) -> None:
+    cloud.run(charge(amount=-5), lane="fast")
+    cloud.clock.advance(1)  # type: ignore[attr-defined]
+    with (
+        cloud.intercept(fails("TooManyRequestsException", state=WORK)),
+        cloud.intercept(fails("ServiceUnavailable", state="HandOver", nth=0)),
+    ):
+        cloud.run(charge(amount=-5, onFailed="retry"), lane="fast")
+    assert "): it may have run before. Waits for the next sweep" in of_record(cloud, charge())
+    recover(cloud)
+    assert "): it may have run before. The full lane went on with it." in of_last_owner(cloud, charge())
+
+
+def test_a_failed_attempt_whose_owner_decided_nothing_leaves_its_effect_open(cloud: LocalCloud) -> None:
+    dead(cloud, ASKING, "RecordQuarantine")
+    assert "failed (attempt 1, NeedsAttention): its effect may have happened. Its owner" in story(cloud, ASKING)
+
+
+def test_an_attempt_that_failed_before_lambda_refused_the_next_ones_leaves_its_effect_open(cloud: LocalCloud) -> None:
+    refused = fails("TooManyRequestsException", state=WORK, nth=0)
+    first: list[Call] = []
+
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == WORK and not first:
+            first.append(call)
+            return ends_with("ValueError")(call, proceed)
+        return refused(call, proceed)
+
+    with cloud.intercept(strike):
+        cloud.run(charge())
+    assert "since Lambda has refused it for a day: its effect may have happened; a person" in story(cloud)

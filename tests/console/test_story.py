@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import getpass
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from invoking import A_LEASE, DIRECT, Direct, ask
-from scenario import LANES, charge, id_of
+from scenario import LANES, begun_again, by_recovery, charge, dead, dies, id_of
 from tickets import end_by_ticket
 
 from oncekit.cli.here.chosen_faults import fault_of
@@ -24,6 +24,7 @@ from oncekit.console.words import iso
 from oncekit.contract.lanes import MACHINES, Lane
 from oncekit.local import LocalCloud
 from oncekit.local.engine.interceptors import fails, times_out
+from oncekit.local.engine.service_calls import Call
 
 LEASE_AND_SWEEP_S = 480
 ASKING = charge() | {"operation": "ask-somebody"}
@@ -273,6 +274,63 @@ def test_what_a_function_wrote_over_its_record_is_no_decision(cloud: LocalCloud)
     assert "person" not in kinds(story([], record, now))
 
 
+@pytest.mark.parametrize(
+    ("state", "request_", "end"),
+    [("Finalize", charge(), "answered"), ("RecordFailure", charge(amount=-5), "failed for good")],
+)
+def test_an_owner_that_was_stopped_after_its_last_write_has_ended_it(
+    cloud: LocalCloud, state: str, request_: dict[str, Any], end: str
+) -> None:
+    dead(cloud, request_, state, after=True)
+    found = told(cloud)
+    assert found.end == end and "so far" not in found.lasts and "every duplicate gets" in found.told
+
+
+def test_a_waiting_request_that_takes_over_comes_behind_the_recovery_that_did_so_before(cloud: LocalCloud) -> None:
+    dying(cloud)
+    cloud.clock.advance(95)  # type: ignore[attr-defined]
+
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "CheckOwner" and call.execution_arn.endswith(":waiting") and not by_recovery(cloud):
+            cloud.wait(cloud.start_machine(cloud.outputs["RecoveryStateMachineArn"], "{}", "sweep"))
+            cloud.wait(by_recovery(cloud)[0].arn)
+        return proceed()
+
+    with cloud.intercept(strike), cloud.intercept(dies(cloud, WORK, after=True)):
+        cloud.wait(cloud.start(json.dumps(charge(onConflict="wait")), "waiting"))
+    found = told(cloud)
+    said = [each.what for each in found.moments if each.kind in ("failed", "ran")]
+    assert [f"(attempt {number})" in each for number, each in enumerate(said, 1)] == [True] * 3, said
+    assert kinds(found).count("waited") == 2 and "ended before it was done" not in found.told
+    assert total(found).startswith("asked 0 min, answered 3 min: 3 min") and "waiting for the lease" in found.lasts
+    assert "at most" not in found.lasts
+
+
+def test_what_a_life_before_came_to_is_told_before_the_next_one(cloud: LocalCloud) -> None:
+    function = Direct(cloud)
+    function.invoke(ask("k", {"die": "after"}, {}, on_crash="quarantine"))
+    later(cloud, A_LEASE)
+    LocalActions(cloud, Path()).release(DIRECT)
+    later(cloud, 60)
+    function.invoke(ask("k", {"raise": "NeedsAttention"}))
+    found = told(cloud, DIRECT)
+    assert kinds(found)[:6] == ["died", "waited", "owner", "quarantined", "person", "asked"]
+    assert "waiting for the lease" not in found.lasts
+
+
+def test_the_start_of_a_later_life_without_a_history_is_told_also_after_its_end(cloud: LocalCloud) -> None:
+    do, id = LocalActions(cloud, Path()), id_of(ASKING)
+    cloud.run(ASKING)
+    do.release(id)
+    later(cloud, 60)
+    known = parts_of(cloud)
+    cloud.run(ASKING, lane="fast")
+    later(cloud, 60)
+    do.release(id)
+    found = told(cloud, id, parts=known)
+    assert kinds(found)[-3:] == ["asked", "unknown", "person"] and "may have been started" in found.moments[-2].what
+
+
 def test_an_operator_whose_clock_is_ahead_had_it_run_again_before_it_ran(cloud: LocalCloud) -> None:
     id = id_of(ASKING)
     cloud.run(ASKING)
@@ -297,10 +355,33 @@ def test_an_operator_whose_clock_is_behind_decides_after_a_sweep_that_quarantine
     assert kinds(found)[-2:] == ["quarantined", "person"]
 
 
+def test_a_record_alone_does_not_say_in_which_lane_was_asked_what_another_one_finished(cloud: LocalCloud) -> None:
+    dying(cloud, "fast")
+    later(cloud, LEASE_AND_SWEEP_S)
+    found = told(cloud, parts=[])
+    assert found.moments[0].what == "Asked" and found.moments[1].what.endswith("has the lock, or had it last")
+
+
+def test_an_answer_that_has_expired_is_given_to_nobody(cloud: LocalCloud) -> None:
+    cloud.run(charge())
+    assert "anew" not in told(cloud).told
+    cloud.clock.advance(40 * 86_400)  # type: ignore[attr-defined]
+    found = told(cloud)
+    assert found.told.endswith("Its record has expired: the next request begins anew.")
+    assert total(found).startswith("asked 0 min, answered 0 min: ")
+
+
 def test_without_a_record_duplicates_do_not_say_that_it_goes_on(cloud: LocalCloud) -> None:
     cloud.run(charge())
     cloud.run(charge())
     assert story(parts_of(cloud), None, datetime.datetime.now(datetime.UTC)).end == "answered"
+
+
+def test_who_took_over_is_who_was_waited_for(cloud: LocalCloud) -> None:
+    dying(cloud)
+    cloud.clock.advance(LEASE_AND_SWEEP_S)  # type: ignore[attr-defined]
+    cloud.run(charge())
+    assert "and for another request" in next(each.what for each in told(cloud).moments if each.kind == "waited")
 
 
 @pytest.mark.parametrize("status", ["IN_PROGRESS", "COMPLETED", "FAILED", "QUARANTINED", None])
@@ -316,10 +397,31 @@ def test_a_record_that_a_function_wrote_over_is_told_as_far_as_it_says(status: s
             assert all(each.at is None or iso(each.at) for each in found.moments)
 
 
-def test_an_answer_that_has_expired_is_given_to_nobody(cloud: LocalCloud) -> None:
-    cloud.run(charge())
-    assert "anew" not in told(cloud).told
-    cloud.clock.advance(40 * 86_400)  # type: ignore[attr-defined]
-    found = told(cloud)
-    assert found.told.endswith("Its record has expired: the next request begins anew.")
-    assert total(found).startswith("asked 0 min, answered 0 min: ")
+def test_what_a_person_had_run_again_waits_for_the_sweep_since_then(cloud: LocalCloud) -> None:
+    cloud.run(ASKING)
+    later(cloud, 3600)
+    begun_again(cloud, ASKING)
+    cloud.clock.advance(600)  # type: ignore[attr-defined]
+    assert total(told(cloud, id_of(ASKING))).endswith(
+        "of which 10 min waiting for the lease and 1 h waiting for a person"
+    )
+
+
+def test_a_failed_try_that_left_no_history_is_not_passed_over_by_the_next_one(cloud: LocalCloud) -> None:
+    script = {"payload": {"amount": 1, "script": [{"raise": "PermanentError"}]}, "onFailed": "retry"}
+    request = {"operation": "direct", "idempotencyKey": "k", **script}
+    function = Direct(cloud)
+    for again in (False, True, False):
+        later(cloud, 2)
+        function.invoke(ask("k", *script["payload"]["script"], on_failed="retry")) if again else cloud.run(request)
+    assert "it had failed before, and your function may have run before" in told(cloud, DIRECT).told
+
+
+def test_what_could_not_start_is_not_counted_before_a_person_had_it_run_again(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("TooManyRequestsException", state=WORK)):
+        cloud.run(ASKING, lane="fast")
+        cloud.settle()
+    LocalActions(cloud, Path()).retry(id_of(ASKING))
+    cloud.settle()
+    found = told(cloud, id_of(ASKING), parts=[each for each in parts_of(cloud) if each.by_recovery])
+    assert [each.what for each in found.moments if "(attempt 2, NeedsAttention)" in each.what]
