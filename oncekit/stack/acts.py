@@ -27,7 +27,7 @@ MOST_BYTES = 500
 RESERVED = 620
 """Bytes of an error, and of a longer owner than an operator's, which an open record may still get."""
 LONGEST_WHO, LEAST_OF_WHO = 180, 24
-"""Characters. The ARN of a session has at most 176; a user's may have a long path before the name."""
+"""Characters. The ARN of a session has at most 175; a user's may have a long path before the name."""
 
 
 def with_act(
