@@ -51,8 +51,8 @@ class Kept:
 
 
 def others(count: int, end: str) -> str:
-    """How many duplicates ended so: `999 came while it was in progress`."""
-    return f"{count:,} {OF_DUPLICATES[end][0]}"
+    """How many ended so: `999 duplicates came while it was in progress`."""
+    return f"{count:,} {'duplicate' if count == 1 else 'duplicates'} {OF_DUPLICATES[end][0]}"
 
 
 def of_one(part: Part, now: datetime.datetime) -> str:
@@ -392,14 +392,14 @@ def _alike(part: Part) -> tuple[str, str, bool]:
 
 
 def _of_some(some: Sequence[Part], role: str, end: str) -> str:
-    count, said = f"{len(some):,}", some[0].ending.said
+    count, said = _requests(len(some)), some[0].ending.said
     why = f" ({said})" if len(some) == 1 and said else ""
     if role == "duplicate":
         return others(len(some), end)
     if role == "refused":
         return _refused_of(len(some), end, why)
     if some[0].by_recovery and role != "died":
-        return "Recovery looks after it" if role == "running" else f"{count} found nothing to do"
+        return "Recovery looks after it" if role == "running" else "Recovery found nothing to do"
     if role == "running":
         return f"{count} {'waits' if len(some) == 1 else 'wait'} for it"
     if role == "passed on":
@@ -409,4 +409,8 @@ def _of_some(some: Sequence[Part], role: str, end: str) -> str:
 
 def _refused_of(count: int, error: str, why: str = "") -> str:
     what = " with another payload" if error == MISMATCH else ""
-    return f"{count:,}{what} {'was' if count == 1 else 'were'} refused{'' if what else why or f' ({error})'}"
+    return f"{_requests(count)}{what} {'was' if count == 1 else 'were'} refused{'' if what else why or f' ({error})'}"
+
+
+def _requests(count: int) -> str:
+    return f"{count:,} {'request' if count == 1 else 'requests'}"

@@ -182,7 +182,7 @@ def test_the_terminal_has_each_owner_and_its_duplicates_in_one_line(
     ends.tell(operator.cloud.run({**request, "idempotencyKey": "another"}))
     assert "✓ EXECUTED  default#told#another" in capsys.readouterr().err, "an owner is told at once"
     ends.look()
-    assert capsys.readouterr().err == "↻ default#told#k  40 came while it was in progress\n"
+    assert capsys.readouterr().err == "↻ default#told#k  40 duplicates came while it was in progress\n"
     ends.tell(operator.cloud.run(request))
     ends.look(is_last=True)
     assert "↻ IN_PROGRESS  default#told#k" in capsys.readouterr().err, "one alone has its path"

@@ -61,7 +61,7 @@ def test_there_is_one_row_for_each_operation_with_what_happened(cloud: LocalClou
         ("QUARANTINED", "order-2"),
     ]
     assert "REFUSED" in rows_of(page)[0] and "has no id" in rows_of(page)[0]
-    assert "1 got the stored answer. 1 with another payload was refused." in rows_of(page)[3]
+    assert "1 duplicate got the stored answer. 1 request with another payload was refused." in rows_of(page)[3]
     assert "×1<" in rows_of(page)[3] and 'Completed <b data-count="COMPLETED">2</b>' in page
     assert "Nothing matches this filter" in visitor.get("/?text=nothing-like-it").text
 
@@ -303,7 +303,7 @@ def test_records_are_listed_whose_executions_nobody_knows_any_more(cloud: LocalC
     assert [key for _, key in listed(visitor.get("/?status=COMPLETED").text)] == ["order-1"]
     assert "its effect may have happened; a person decides" in visitor.get(record_at(ASKED_2)).text
     cloud.run(charge())
-    assert "1 got the stored answer" in rows_of(visitor.get("/").text)[0]
+    assert "1 duplicate got the stored answer" in rows_of(visitor.get("/").text)[0]
     assert len(rows_of(visitor.get("/").text)) == 2
 
 
@@ -464,7 +464,10 @@ def test_an_operation_shows_its_owner_and_in_one_line_its_duplicates(cloud: Loca
     moments = moments_of(page)
     assert f'<a href="{run_at(owner.arn)}">{owner.name} got the lock</a>' in moments[1]
     [folded] = [each for each in moments if "got the stored answer" in each]
-    assert f"<summary>{len(duplicates)} got the stored answer</summary>" in folded and "The newest 50 of 52" in folded
+    assert (
+        f"<summary>{len(duplicates)} duplicates got the stored answer</summary>" in folded
+        and "The newest 50 of 52" in folded
+    )
     assert re.findall(r'<a href="(/run/.*?)">', folded) == [run_at(each.arn) for each in duplicates[:1:-1]]
 
 
@@ -716,8 +719,8 @@ def test_refused_requests_are_listed_also_where_nobody_knows_their_executions_an
         page = visitor.get("/?status=REFUSED").text
         assert '<b data-count="REFUSED">2</b>' in page and '<b id="waits" class="badge">2</b>' in page
         assert listed(page) == [("COMPLETED", "order-1"), ("REFUSED", "bad")]
-        assert "1 with another payload was refused." in rows_of(page)[0]
-        assert "1 was refused (InvalidRequest)." in rows_of(page)[1]
+        assert "1 request with another payload was refused." in rows_of(page)[0]
+        assert "1 request was refused (InvalidRequest)." in rows_of(page)[1]
         assert "The first payload is not kept any more" in visitor.get(record_at(ID)).text
 
 

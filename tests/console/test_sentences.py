@@ -85,7 +85,7 @@ def test_a_new_request_and_its_duplicates(cloud: LocalCloud, lane: str) -> None:
     assert {itself(each) for each in duplicates} == {
         "The operation was done: it got the stored answer. Your function did not run."
     }
-    assert story(cloud) == f"{ANSWERED} 3 got the stored answer."
+    assert story(cloud) == f"{ANSWERED} 3 duplicates got the stored answer."
 
 
 DIED = "Your function may have run (attempt 1), and its effect may have happened. Its owner was stopped (OwnerDied)."
@@ -102,7 +102,10 @@ def test_an_owner_that_died_after_the_charge_and_recovery_that_ran_it_again(clou
     cloud.run(charge())
     recover(cloud)
     cloud.run(charge())
-    assert story(cloud) == f"{DIED} {RECOVERED} 1 came while it was in progress. 1 got the stored answer."
+    assert (
+        story(cloud)
+        == f"{DIED} {RECOVERED} 1 duplicate came while it was in progress. 1 duplicate got the stored answer."
+    )
     owner = cloud.describe((cloud.record(id_of(charge())) or {})["owner"])
     before_it = "Its owner before (dying) ended before it was done: your function may have run."
     assert itself(owner) == f"{before_it} {RECOVERED}"
@@ -136,7 +139,7 @@ def test_a_failure_for_good_that_duplicates_get_too(cloud: LocalCloud) -> None:
     first, duplicate = cloud.run(charge(amount=-5)), cloud.run(charge(amount=-5))
     assert itself(first).startswith("Your function failed (attempt 1, PermanentError). It failed for good (Permanent")
     assert itself(duplicate).startswith("The operation had failed for good: it got the same error.")
-    assert story(cloud).endswith(": every duplicate gets that. 1 got the stored failure.")
+    assert story(cloud).endswith(": every duplicate gets that. 1 duplicate got the stored failure.")
 
 
 def test_a_quarantined_operation_that_a_person_resolved(cloud: LocalCloud, actions: LocalActions) -> None:
@@ -146,12 +149,12 @@ def test_a_quarantined_operation_that_a_person_resolved(cloud: LocalCloud, actio
         "since it asked for a person: its effect may have happened; a person decides."
     )
     assert itself(first) == quarantined and "a person decides" in itself(duplicate)
-    assert story(cloud, ASKING) == f"{quarantined} 1 came while it was quarantined."
+    assert story(cloud, ASKING) == f"{quarantined} 1 duplicate came while it was quarantined."
     actions.resolve(id_of(ASKING), '{"chargeId": "ch_1"}', None)
     cloud.run(ASKING)
     assert story(cloud, ASKING) == (
         f"{quarantined} {getpass.getuser()} gave its answer. {STORED} "
-        "1 came while it was quarantined. 1 got the stored answer."
+        "1 duplicate came while it was quarantined. 1 duplicate got the stored answer."
     )
 
 
@@ -183,7 +186,7 @@ def test_the_same_key_with_another_payload(cloud: LocalCloud) -> None:
     cloud.run(charge())
     refused = cloud.run(charge(amount=9900))
     assert itself(refused).startswith("It was refused (PayloadMismatch: another payload was sent before")
-    assert story(cloud) == f"{ANSWERED} 1 with another payload was refused."
+    assert story(cloud) == f"{ANSWERED} 1 request with another payload was refused."
 
 
 def test_a_second_charge_after_a_release_says_why(cloud: LocalCloud) -> None:
@@ -285,7 +288,7 @@ def test_a_request_that_failed_in_the_fast_lane_and_went_on_in_the_full_lane_is_
         cloud.run(charge(), lane="fast")
         cloud.settle()
     cloud.run(charge())
-    assert story(cloud) == f"{WENT_ON} {AGAIN} 1 got the stored answer."
+    assert story(cloud) == f"{WENT_ON} {AGAIN} 1 duplicate got the stored answer."
     failed = "Your function failed (States.Timeout: the error came without a cause): its effect may have happened."
     assert of_last_owner(cloud, charge()) == f"{failed} The full lane went on with it. {AGAIN}"
 
@@ -351,7 +354,7 @@ def test_an_operation_that_its_ticket_ended_says_so(
     cloud.run(ELSEWHERE)
     ended = f"Work elsewhere ended it with its ticket{said}"
     got = "failure" if end else "answer"
-    assert story(cloud, ELSEWHERE) == f"{STARTED} {ended} 1 got the stored {got}."
+    assert story(cloud, ELSEWHERE) == f"{STARTED} {ended} 1 duplicate got the stored {got}."
     assert of_record(cloud, ELSEWHERE) == f"Your function was started once. {ended}"
 
 
@@ -415,7 +418,7 @@ def test_a_failed_operation_that_was_tried_again(cloud: LocalCloud) -> None:
 def test_a_request_that_was_refused_alone_and_one_that_nobody_knows(cloud: LocalCloud) -> None:
     bad = charge(onConflict="perhaps")
     cloud.run(bad)
-    assert story(cloud, bad).startswith("1 was refused (InvalidRequest: onConflict must be")
+    assert story(cloud, bad).startswith("1 request was refused (InvalidRequest: onConflict must be")
     assert told([], cloud, charge(key="k-unknown")) == "Nothing is known of it any more."
 
 
@@ -490,7 +493,7 @@ def test_a_request_that_died_before_it_had_a_lock_is_no_duplicate_and_not_in_pro
     ended = cloud.run(request)
     assert (ended.error, cloud.record(id_of(request))) == ("States.QueryEvaluationError", None)
     assert itself(ended).startswith("It ended in ReceiveRequest (") and "did not run" in itself(ended)
-    assert "1 ended in ReceiveRequest (" in story(cloud, request)
+    assert "1 request ended in ReceiveRequest (" in story(cloud, request)
 
 
 @pytest.mark.parametrize(
@@ -528,7 +531,7 @@ def test_who_died_when_it_had_just_got_the_lock_had_something_to_do(cloud: Local
         cloud.run(charge())
         recover(cloud)
     told = story(cloud)
-    assert f"1 ended in {state} (was stopped" in told and "nothing to do" not in told and "without a lock" not in told
+    assert f"1 request ended in {state} (was stopped" in told and "nothing to do" not in told and "without a lock" not in told
 
 
 def test_what_was_not_started_in_this_life_may_have_run_in_one_before(cloud: LocalCloud) -> None:

@@ -112,9 +112,9 @@ def test_duplicates_are_one_line_and_their_owner_stays(cloud: LocalCloud) -> Non
     cloud.run(charge(amount=1))
     found = told(cloud)
     assert [(each.what, len(each.executions)) for each in found.moments if each.kind == "others"] == [
-        ("99 came while it was in progress", 99),
-        ("1 got the stored answer", 1),
-        ("1 with another payload was refused", 1),
+        ("99 duplicates came while it was in progress", 99),
+        ("1 duplicate got the stored answer", 1),
+        ("1 request with another payload was refused", 1),
     ]
     assert kinds(found).count("owner") == 2
 
