@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -17,17 +19,19 @@ WHEN = {"5": "Last 5 minutes", "60": "Last hour", "today": "Today", "yesterday":
 DAYS = ("today", "yesterday")
 AROUND_MIN = 5
 """Minutes around a time of day that is searched: people say ten for two minutes past ten."""
-TIMES = "10:00, 10.00, 3:54 pm, 10 am, 10:00-10:10, today, yesterday, 2026-01-31 and 2026-01-31T10:00"
+TIMES = "10:00, 10.00, 3:54 pm, 10:00-10:10, 10-11 am, today, yesterday, Nov 28, 2026-01-31 and 2026-01-31T10:00"
 """Examples of the times that are understood."""
-_TIME = re.compile(r"(\d{1,2}):(\d\d)(?::\d\d(?:\.\d+)?)?")
-_HALF = re.compile(r"(\d{1,2})(?:[:.](\d\d)(?::\d\d(?:\.\d+)?)?)?([ap])m")
-"""Of a day of twelve hours."""
-_POINT = re.compile(r"(\d{1,2})\.(\d\d)")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_SINCE_UNTIL = re.compile(r"([\d:.]+(?:[ap]m)?)-([\d:.]+(?:[ap]m)?)")
-_SPACED_HALF = re.compile(r"(?<=\d)\s*([ap])(?:m\b|\.m\b\.?)")
-_CLOCK = r"(?:\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:[ap]m)?|\d{1,2}(?:\.\d\d)?[ap]m)"
-_SPACED_TO = re.compile(rf"(?<!\S)({_CLOCK})\s*(?:-|–|\bto\b|\buntil\b)\s*({_CLOCK})(?!\S)")
+_CLOCK = r"\d{1,2}(?:[:.]\d\d(?::\d\d(?:\.\d+)?)?)?(?:\s*[ap]\.?m\b\.?)?"
+_TO = r"\s*[-–]\s*|\s+(?:to|until)\s+"
+_DATE = r"\d{4}-\d\d-\d\d"
+_MONTHS = [name.lower() for name in calendar.month_abbr]
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in map(str.lower, calendar.month_name[1:]))
+_DAY = rf"(?:(?:{_MONTH})\.?\s+\d{{1,2}}|\d{{1,2}}\.?\s+(?:{_MONTH})\.?)(?:,?\s+20\d\d)?"
+_TIME = rf"{'|'.join(DAYS)}|{_DATE}(?:t[\d:.]+(?:z|[+-][\d:]+)?)?|{_DAY}|{_CLOCK}(?:(?:{_TO}){_CLOCK})?"
+_TIMES = re.compile(rf"""(?<![^\s#"'(])({_TIME})(?=[,.;?!"')]*(?:\s|$))""")
+"""What may be a time, also of several words."""
+_ONLY_A_TIME = re.compile(rf"{'|'.join(DAYS)}|{_DATE}|[\d.]+:[\d:.]+")
+"""Any other may be text as well: 10.00 is an amount, too."""
 _DAY_MIN = 24 * 60
 Holds = Callable[[datetime.datetime], bool]
 
@@ -79,37 +83,44 @@ class Filter:
         return all(word in said for word in self._words)
 
     @cached_property
+    def _asked(self) -> Sequence[tuple[str, Holds | None]]:
+        """Each word, and each time with what asks a moment for it."""
+        asked: list[tuple[str, Holds | None]] = []
+        for number, part in enumerate(_TIMES.split(self.text.lower())):
+            holds = self._asks(part) if number % 2 else None
+            words = [part] if holds else (word for each in part.split() if (word := each.strip("#,.;?!\"'()")))
+            asked += ((word, holds) for word in words)
+        return asked
+
+    @cached_property
     def _words(self) -> Sequence[str]:
-        return [word for word in _words_of(self.text) if not self._asks(word)]
+        return [word for word, holds in self._asked if not holds]
 
     @cached_property
     def _times(self) -> Sequence[tuple[str, Holds]]:
-        """Each with the word that asks for it, if that may be text as well: 10.00 is an amount, too."""
-        asked = [(word, self._asks(word)) for word in (*_words_of(self.text), self.when)]
+        """Each with the words that ask for it, if they may be text as well."""
         since = self.now - datetime.timedelta(minutes=int(self.when)) if self.when in MINUTES else None
-        times = [("" if _is_only_a_time(word) else word, holds) for word, holds in asked if holds]
-        return [*times, *([("", lambda at: at > since)] if since else ())]
+        chosen = (lambda at: at > since) if since else self._asks(self.when) if self.when in DAYS else None
+        times = [("" if _ONLY_A_TIME.fullmatch(word) else word, holds) for word, holds in self._asked if holds]
+        return [*times, *([("", chosen)] if chosen else ())]
 
     def _asks(self, word: str) -> Holds | None:
-        """What asks a moment for a day or a time of day; None for any other word."""
-        if word in DAYS or _DAY.fullmatch(word):
-            today = self.now.astimezone(self.zone).date()
-            days = {"today": today, "yesterday": today - datetime.timedelta(days=1)}
-            return lambda at: str(at.astimezone(self.zone).date()) == str(days.get(word, word))
+        """What asks a moment for a day or a time of day; None for what is neither."""
+        if day := _day(word, self.now.astimezone(self.zone).date()):
+            return lambda at: at.astimezone(self.zone).date() == day
         if (then := self._moment(word)) is not None:
             return lambda at: abs(at - then) <= datetime.timedelta(minutes=AROUND_MIN)
-        if (minute := _minute(word)) is not None:
-            return lambda at: _apart(self._minute_of(at), minute) <= AROUND_MIN
-        if found := _SINCE_UNTIL.fullmatch(word):
-            since, until = _minute(found[1]), _minute(found[2])
-            if since is not None and until is not None:
-                return lambda at: (self._minute_of(at) - since) % _DAY_MIN <= (until - since) % _DAY_MIN
-        return None
+        first, *last = re.split(_TO, word)
+        until = _minute(last[0]) if last else None
+        if (since := _minute(first, last[0] if last else "")) is None or (last and until is None):
+            return None
+        if until is not None and since > until and since != _minute(first):  # 11-1 pm
+            since -= _DAY_MIN // 2
+        around, length = (0, (until - since) % _DAY_MIN) if until is not None else (AROUND_MIN, 2 * AROUND_MIN)
+        return lambda at: (self._minute_of(at) - since + around) % _DAY_MIN <= length
 
     def _moment(self, word: str) -> datetime.datetime | None:
         """A day with a time, as records and logs have it."""
-        if not _DAY.match(word):
-            return None
         try:
             at = datetime.datetime.fromisoformat(word.upper())
             return (at if at.tzinfo else at.replace(tzinfo=self.zone)).astimezone(datetime.UTC)
@@ -121,29 +132,30 @@ class Filter:
         return local.hour * 60 + local.minute
 
 
-def _is_only_a_time(word: str) -> bool:
-    return word in DAYS or bool(_TIME.fullmatch(word) or _DAY.fullmatch(word))
-
-
-def _minute(word: str) -> int | None:
-    """Of the day; None where it is no time of day."""
-    if found := _HALF.fullmatch(word):
-        hour, minute = int(found[1]), int(found[2] or 0)
-        is_one = 1 <= hour <= 12 and minute < 60
-        return (hour % 12 + (12 if found[3] == "p" else 0)) * 60 + minute if is_one else None
-    if found := _TIME.fullmatch(word) or _POINT.fullmatch(word):
-        hour, minute = int(found[1]), int(found[2])
-        return hour * 60 + minute if hour <= 24 and minute < 60 else None
+def _day(word: str, today: datetime.date) -> datetime.date | None:
+    """Without a year the last one that is not to come."""
+    if word in DAYS:
+        return today - datetime.timedelta(days=DAYS.index(word))
+    with suppress(ValueError):
+        return datetime.date.fromisoformat(word)
+    if found := re.search(_MONTH, word):
+        day, *year = map(int, re.findall(r"\d+", word))
+        for each in year or range(today.year, today.year - 9, -1):  # of a 29 February
+            with suppress(ValueError):
+                at = datetime.date(each, _MONTHS.index(found[0][:3]), day)
+                if year or at <= today:
+                    return at
     return None
 
 
-def _words_of(text: str) -> Sequence[str]:
-    """A time of several words, as `3:54 pm` and `10:00 to 10:10`, is one."""
-    told = _SPACED_TO.sub(r"\1-\2", _SPACED_HALF.sub(r"\1m", text.lower()))
-    return [word for each in told.split() if (word := each.strip("#,.;?!\"'()"))]
-
-
-def _apart(one: int, other: int) -> int:
-    """Minutes between two times of day, also around midnight."""
-    apart = abs(one - other) % _DAY_MIN
-    return min(apart, _DAY_MIN - apart)
+def _minute(word: str, like: str = "") -> int | None:
+    """Of the day; None where it is no time of day. Where it does not say am or pm, it is as `like`."""
+    hour, *rest = map(int, re.findall(r"\d+", word))
+    minute, second, *_ = (*rest, 0, 0)
+    half = re.search("[ap]", word) or (hour <= 12 and re.search("[ap]", like))
+    if half and 1 <= hour <= 12:
+        hour = hour % 12 + (12 if half[0] == "p" else 0)
+    elif half or not rest:
+        return None
+    at = hour * 60 + minute
+    return at if minute < 60 and second < 60 and at <= _DAY_MIN else None

@@ -194,6 +194,13 @@ def test_requests_are_found_by_the_time_that_people_tell(
         "15:50 to 16:10",
         "3:50 pm – 4 pm",
         "15:50 - 3:50",
+        "3-4pm",
+        "3-4 pm",
+        "3pm-4pm",
+        "11-4 p.m.",
+        "{date:%b} {date.day}",
+        "{date.day} {date:%B}",
+        "{date:%b} {date.day}, {date.year}",
     ],
 )
 def test_requests_are_found_by_a_time_as_the_page_or_a_record_shows_it(
@@ -205,7 +212,19 @@ def test_requests_are_found_by_a_time_as_the_page_or_a_record_shows_it(
 
 
 @pytest.mark.parametrize(
-    "told", ["15:59-16:10", "16.57", "{date}T03:57", "{date}T15:57Z", "12:57 am", "13 pm", "0001-01-01T00:00"]
+    "told",
+    [
+        "15:59-16:10",
+        "16.57",
+        "{date}T03:57",
+        "{date}T15:57Z",
+        "12:57 am",
+        "13 pm",
+        "4-5am",
+        "0001-01-01T00:00",
+        "{date:%b} {date.day} {date.year} 3:57",
+        "{date:%b} {date.day} 2001",
+    ],
 )
 def test_another_time_finds_nothing_and_the_page_says_which_it_knows(
     cloud: LocalCloud, visitor: Visitor, told: str
@@ -219,6 +238,23 @@ def test_a_number_with_a_point_may_be_text_as_well_as_a_time(cloud: LocalCloud, 
     cloud.run(charge(payload={"orderId": "12345", "amount": 4200, "currency": "EUR", "note": "pays 12.50"}))
     cloud.run(charge("order-2"))
     assert [key for _, key in listed(visitor.get("/?text=12.50").text)][-1] == "order-1"
+
+
+@pytest.mark.parametrize("told", ["24:30", "10:00:75", "25:99 pm", "10:00-25:99", "2026-02-30", "2026-13-01", "May 45"])
+def test_what_is_no_time_is_text(cloud: LocalCloud, visitor: Visitor, told: str) -> None:
+    cloud.run(charge(payload={"orderId": "12345", "amount": 4200, "currency": "EUR", "note": f"code {told}"}))
+    cloud.run(charge("order-2"))
+    assert [key for _, key in listed(visitor.get(f"/?text={told}").text)] == ["order-1"]
+
+
+@pytest.mark.parametrize(("days_ago", "keys"), [(0, ["order-1"]), (-1, []), (1, [])])
+def test_a_day_without_a_year_is_the_last_one_that_is_not_to_come(
+    cloud: LocalCloud, visitor: Visitor, days_ago: int, keys: list[str]
+) -> None:
+    visitor.client.set_cookie("zone", "UTC", domain="127.0.0.1")
+    cloud.run(charge())
+    day = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC) - datetime.timedelta(days=days_ago)
+    assert [key for _, key in listed(visitor.get(f"/?text={day:%B} {day.day}").text)] == keys
 
 
 def _at_1557_in_lagos_and_twelve_hours_later(cloud: LocalCloud, visitor: Visitor) -> datetime.date:
