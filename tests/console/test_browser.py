@@ -115,6 +115,15 @@ def test_requests_are_filtered_and_back_finds_the_same_ones(page: Page) -> None:
     page.wait_for_url("**/?operation=charge-payment")
 
 
+def test_what_was_on_another_day_of_the_clouds_clock_has_its_date(page: Page, cloud: LocalCloud) -> None:
+    cloud.clock.advance(2 * 86_400)  # type: ignore[attr-defined]
+    cloud.run(charge("order-5"))
+    page.goto("/")
+    page.wait_for_selector("#rows li >> nth=4")
+    times = page.locator("#rows li time").all_text_contents()
+    assert [bool(re.match(r"[A-Z][a-z]{2} \d", each)) for each in times] == [False, *[True] * 4], times
+
+
 def test_an_answer_is_shown_before_it_is_stored(page: Page, cloud: LocalCloud) -> None:
     page.goto(QUARANTINED)
     page.fill("[name=result]", '{"paid": true}')

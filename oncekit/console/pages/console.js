@@ -149,7 +149,7 @@ document.addEventListener("submit", event => {
 // ---- what is new in a page ----
 
 function wake(within = document) {
-  const today = new Date().toDateString();
+  const today = new Date(one("#ahead").dataset.now).toDateString(); // the clock here may not be the cloud's
   const days = new Map(); // of what is told one after the other, a day is said once
   for (const each of all("time[datetime]", within)) {
     const at = new Date(each.dateTime), told = each.closest("[data-dated]");

@@ -39,8 +39,9 @@ class Console:
     """What was done, until the page that follows it shows it once: no link can say that."""
 
     def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
-        """Each has what waits for a person, and how far the clock was moved."""
-        return html(template, status, here=here, waits=self.source.waiting(), ahead=self.actions.ahead(), **values)
+        """Each has the cloud's time, how far its clock was moved, and what waits for a person."""
+        frame = {"now": self.source.now(), "ahead": self.actions.ahead(), "waits": self.source.waiting()}
+        return html(template, status, here=here, **(frame | values))
 
     def after(self, done: str, address: str) -> Response:
         """To a page that says what was done."""
