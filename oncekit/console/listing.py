@@ -1,4 +1,4 @@
-"""Which operations the page of requests lists: one row for each id, the one that something happened to last on top.
+"""Which operations the page of requests lists: one row for each id, the one that was asked for last on top.
 
 Made of executions, records and refused requests together: each may be there without the others.
 """
@@ -14,7 +14,7 @@ from functools import cached_property
 
 from oncekit.console.asked import CHUNK, Filter
 from oncekit.console.decided import VERBS, decisions
-from oncekit.console.moments import Story
+from oncekit.console.moments import Story, time_of
 from oncekit.console.parts import NAMED, Part
 from oncekit.console.story import Kept, story
 from oncekit.contract.words import RELEASED
@@ -29,7 +29,8 @@ STATUSES = {
 """What a filter calls them; the same words as in records, but for operations that have refused requests."""
 WRITTEN = ("finishedAt", "pendingSince", "acquiredAt")
 """Times in a record, the latest first."""
-SEARCHED = ("owner", "error", "result", "resultRef", "request", "requestRef", "steps", "decisions")
+DATA = ("error", "result", "resultRef", "request", "requestRef")
+SEARCHED = ("owner", *DATA, "steps", "decisions")
 """Of a record, but for its id."""
 DECIDED = {
     "retry": "retried",
@@ -117,13 +118,15 @@ class Operation:
     def moments(self) -> Sequence[datetime.datetime]:
         """When something happened to it, as far as that is known."""
         of_rows = (at for row in self.rows for at in (row.started_at, row.ended_at) if at)
-        of_record = (at for name in WRITTEN if (at := _moment((self.record or {}).get(name))))
+        of_record = (at for name in WRITTEN if (at := time_of((self.record or {}).get(name))))
         return [*of_rows, *of_record, *(each.at for each in self.refused)]
 
     @cached_property
     def at(self) -> datetime.datetime:
-        """When a request for it came last; of one of which none is known, when something happened to it."""
-        came = [*(row.started_at for row in self.rows), *(each.at for each in self.refused)]
+        """When it was asked for last: a sweep, which goes on with it, asks for nothing."""
+        came = [row.started_at for row in self.rows if not row.part.by_recovery]
+        began = time_of((self.record or {}).get("acquiredAt"))
+        came += [*(each.at for each in self.refused), *([began] if began else ())]
         return max(came or self.moments, default=datetime.datetime.min.replace(tzinfo=datetime.UTC))
 
     @property
@@ -189,15 +192,6 @@ def listing(every: Sequence[Operation], asked: Filter) -> Listing:
         total=len(every),
         executions=sum(len(each.rows) for each in every),
     )
-
-
-def _moment(told: object) -> datetime.datetime | None:
-    """A time in a record, as far as it is one: a function may have written anything."""
-    try:
-        at = datetime.datetime.fromisoformat(str(told))
-    except ValueError:
-        return None
-    return at if at.tzinfo else at.replace(tzinfo=datetime.UTC)
 
 
 def status_of(record: Mapping[str, object]) -> str:

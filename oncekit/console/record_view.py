@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.console.decided import was_run_again
-from oncekit.console.listing import status_of
+from oncekit.console.listing import DATA, status_of
 from oncekit.console.visible import text_of
 from oncekit.console.words import duration
 from oncekit.contract.lanes import is_direct, name_of
@@ -27,7 +27,6 @@ FACTS = {
     "attempts": "Attempts",
     "onCrash": "On crash",
 }
-DATA = ("error", "result", "resultRef", "request", "requestRef")
 
 
 @dataclass(frozen=True)

@@ -303,6 +303,20 @@ def test_the_list_says_that_a_dead_owner_is_looked_after(cloud: LocalCloud, visi
     assert "Its lease is over: the next sweep" in visitor.get("/").text
 
 
+def test_the_list_says_when_it_was_asked_last_not_when_a_sweep_went_on(cloud: LocalCloud, visitor: Visitor) -> None:
+    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic")):
+        cloud.run(charge())
+    cloud.run(charge("order-2"))
+    pages = [visitor.get("/").text]
+    with cloud.delivering():
+        cloud.clock.advance(LEASE_AND_SWEEP_S)  # type: ignore[attr-defined]
+        cloud.settle()
+    pages += [visitor.get("/").text]
+    assert listed(pages[1]) == [("COMPLETED", "order-2"), ("COMPLETED", "order-1")]
+    before, after = ([re.findall("<time.*?>", row)[-1] for row in rows_of(page)] for page in pages)
+    assert before == after
+
+
 def test_what_a_person_decided_is_in_the_list(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(asking())
     assert '<b id="waits" class="badge">1</b>' in visitor.get("/").text
