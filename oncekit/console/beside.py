@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 
 from markupsafe import Markup
 
@@ -30,7 +31,8 @@ class Beside:
 def beside(accepted: str | None, refused: Sequence[str]) -> list[Beside]:
     """Each refused payload beside the one that counts; both are requests, as executions have them."""
     first = None if accepted is None else _payload(accepted)
-    return [_beside(first, each) for each in dict.fromkeys(map(_payload, refused))][:MOST]
+    others = dict.fromkeys(_payload(each) for each in dict.fromkeys(refused))
+    return [_beside(first, each) for each in islice(others, MOST)]
 
 
 def _payload(text: str) -> str:

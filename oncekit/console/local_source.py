@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -112,10 +113,8 @@ class LocalSource:
 
     def _forget_old(self) -> None:
         """Of a machine with 8 GB, a session of a day or two would take all of it."""
-        while len(self._known) > KEPT:
-            arn, oldest = next(iter(self._known.items()))
-            if str(oldest.status) == RUNNING:
-                return
+        ended = (each for each in self._known.items() if str(each[1].status) != RUNNING)
+        for arn, oldest in list(islice(ended, max(0, len(self._known) - KEPT))):
             del self._known[arn]
             self._rows.pop(arn, None)
             with suppress(ValueError):
@@ -174,8 +173,8 @@ class LocalSource:
         """The payloads that were refused under this key, the newest first, beside the one that counts."""
         of_rows = {row.arn: row for row in operation.rows if row.part.end == MISMATCH}
         kept = [each for each in operation.refused if each.error == MISMATCH and each.execution not in of_rows]
-        refused = [str(self.run(arn).input) for arn in of_rows] + [each.request for each in reversed(kept)]
-        owner = next((str(self.run(row.arn).input) for row in operation.rows if row.part.role == "owner"), None)
+        refused = [self._execution(arn).text for arn in of_rows] + [each.request for each in reversed(kept)]
+        owner = next((self._execution(row.arn).text for row in operation.rows if row.part.role == "owner"), None)
         accepted = (operation.record or {}).get("request") or owner
         return beside(str(accepted) if accepted else None, [each for each in refused if each])
 

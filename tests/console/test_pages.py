@@ -475,6 +475,20 @@ def test_only_the_newest_executions_are_kept(
     assert "Your function was started once" in visitor.get(record_at(ID)).text
 
 
+def test_executions_are_forgotten_while_an_older_one_still_runs(
+    cloud: LocalCloud, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oncekit.console.local_source.KEPT", 2)
+    others = []
+
+    def others_come() -> None:
+        others.extend(cloud.run(charge(key)).arn for key in ("order-2", "order-3", "order-4"))
+
+    with cloud.intercept(before(others_come, state="ExecuteBusinessLogic", nth=1)):
+        first = cloud.run(charge())
+    assert [visitor.get(run_at(arn)).status_code for arn in (first.arn, *others)] == [200, 404, 404, 200]
+
+
 def test_what_is_not_there_is_said(visitor: Visitor) -> None:
     unknown = "arn:aws:states:us-east-1:123456789012:execution:x:y"
     for address in (run_at(unknown), record_at("a#b#c"), "/no-such-page"):

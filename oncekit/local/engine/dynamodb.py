@@ -45,20 +45,24 @@ class _Turns:
     @contextmanager
     def ahead(self) -> Iterator[None]:
         """This thread passes those in front. Not to be opened while it holds the lock."""
-        self._thread.is_ahead = True
+        before, self._thread.is_ahead = self._is_ahead, True
         try:
             yield
         finally:
-            self._thread.is_ahead = False
+            self._thread.is_ahead = before
+
+    @property
+    def _is_ahead(self) -> bool:
+        return getattr(self._thread, "is_ahead", False)
 
     def __enter__(self) -> None:
-        if not getattr(self._thread, "is_ahead", False):
+        if not self._is_ahead:
             self._front.acquire()
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
-        if not getattr(self._thread, "is_ahead", False):
+        if not self._is_ahead:
             self._front.release()
 
 
