@@ -57,9 +57,8 @@ class LocalSource:
         self._version = 0
         self._known: dict[str, Any] = {}
         self._rows: dict[str, Row] = {}
-        self._items: Mapping[str, Any] = {}
-        self._plain: dict[str, Mapping[str, Any]] = {}
-        """Records by id, as read of these items."""
+        self._plain: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        """Records by id, each with the hash of the item of which it was read."""
         self._own = OwnWrites()
         self._refused: Mapping[str, Refused] = {}
 
@@ -201,13 +200,14 @@ class LocalSource:
 
     def _records(self) -> dict[str, Mapping[str, Any]]:
         """Those that Once wrote, by id: read where they are, and each that has changed since it was read last."""
-        items = {item["id"]["S"]: item for item in self._cloud.record_items()}
+        items = [(item["id"]["S"], item, hash(repr(item))) for item in self._cloud.record_items()]
         with self._changed:
-            before, self._items = self._items, items
-            kept = {id: self._plain[id] for id, item in items.items() if before.get(id) == item and id in self._plain}
-            read = {id: plain_item(item) for id, item in items.items() if id not in kept}
-            self._plain = kept | {id: record for id, record in read.items() if is_whole(record)}
-            return self._plain
+            known = self._plain
+            self._plain = {
+                id: known[id] if id in known and known[id][0] == now else (now, _record(item))
+                for id, item, now in items
+            }
+            return {id: record for id, (_, record) in self._plain.items() if record is not None}
 
     def result(self, id: str) -> str:
         """A result that is kept apart from its record. Raises Unknown."""
@@ -298,6 +298,12 @@ class LocalSource:
     def version(self) -> int:
         """A number that grows with every change of what is listed: open pages ask for it each second."""
         return self._version
+
+
+def _record(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """None for one that Once did not write."""
+    record = plain_item(item)
+    return record if is_whole(record) else None
 
 
 def _owners(rows: Sequence[Row], record: Mapping[str, object] | None) -> Sequence[Invoked]:

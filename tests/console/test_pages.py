@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import getpass
 import html
 import json
@@ -14,7 +15,8 @@ from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import pytest
-from scenario import charge
+from moto.dynamodb.models.dynamo_type import Item
+from scenario import charge, dies
 from tickets import end_by_ticket
 from visitor import Visitor, listed, moments_of, record_at, rows_of, run_at
 
@@ -883,6 +885,13 @@ def test_a_page_does_not_wait_behind_all_executions_that_wait_for_the_table(visi
     for each in threads:
         each.join()
     assert before[0] < MANY / 2
+
+
+def test_of_a_record_only_its_last_version_is_kept(cloud: LocalCloud, source: LocalSource) -> None:
+    cloud.run(charge())
+    gc.collect()
+    kept = [each for each in gc.get_objects() if isinstance(each, Item) and each.hash_key.value == ID]
+    assert len(kept) == 1
 
 
 # ---- what changes ----

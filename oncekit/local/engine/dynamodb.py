@@ -22,6 +22,7 @@ import json
 import operator
 import re
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -118,8 +119,9 @@ def _transacted(clock: Clock, body: Mapping[str, Any], proceed: Proceed) -> Answ
 
 
 def changes() -> list[Change]:
-    """In moto's evaluation of conditions."""
+    """In moto's evaluation of conditions, and what it keeps."""
     from moto.dynamodb import comparisons
+    from moto.dynamodb.models.dynamo_type import Item
 
     size = comparisons.FuncSize.expr
     operators = {
@@ -151,6 +153,7 @@ def changes() -> list[Change]:
         (comparisons.FuncBeginsWith, "expr", begins_with),
         (comparisons.FuncSize, "expr", size_of),
         *((kind, "expr", _comparison(compare)) for kind, compare in operators.items()),
+        (Item, "instances_tracked", deque(maxlen=0)),  # where moto keeps each item that there ever was
     ]
 
 

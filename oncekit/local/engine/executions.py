@@ -214,7 +214,7 @@ class Executions:
             if execution.status not in DEAD or before.history.is_full:
                 told = f"Execution is {execution.status} and cannot be redriven"
                 raise _refusal("ExecutionNotRedrivable", told)
-            before.is_told.wait()
+            before.wait_until_told()
             execution.redrive_count += 1
             execution.redrive_date = instant(self._clock)
             history = History(self._clock.now, before.history.events)

@@ -35,6 +35,8 @@ _LAST = {SUCCEEDED: "Succeeded", FAILED: "Failed", ABORTED: "Aborted", TIMED_OUT
 
 ended = threading.Condition()
 """Is told of the end of each execution, so that a thread can wait for one without polling."""
+_done = threading.Condition()
+"""Is told of the end of each thread. One for all: an event of its own takes a kilobyte of an execution that is kept."""
 watchers: list[Callable[[Any], None]] = []
 """Called with an execution that began to run, also by a redrive, or ended; quick, and before time can go on."""
 borders: list[Callable[[str, Frame, Any], None]] = []
@@ -81,9 +83,7 @@ class Run:
         self._calls = calls
         self._lock = threading.Lock()
         self._waiting: list[threading.Event] = []
-        self._done = threading.Event()
-        self.is_told = threading.Event()
-        """Its end, to everybody: a redrive comes after that."""
+        self._is_done = self._is_told = False
 
     @property
     def variables(self) -> Mapping[str, Any]:
@@ -181,13 +181,21 @@ class Run:
             try:
                 self._live()
             finally:
-                self._done.set()
+                with _done:
+                    self._is_done = True
+                    _done.notify_all()
 
         start_thread(work, self.execution.name)
 
     def join(self, timeout: float) -> None:
         """Wait until nothing more is done in the name of the execution: a call may go on beyond its end."""
-        self._done.wait(timeout)
+        with _done:
+            _done.wait_for(lambda: self._is_done, timeout)
+
+    def wait_until_told(self) -> None:
+        """Its end, to everybody: a redrive comes after that."""
+        with ended:
+            ended.wait_for(lambda: self._is_told)
 
     def end(self, status: str, details: Mapping[str, Any], output: Any = None) -> None:
         """End the execution, unless it has ended already."""
@@ -208,8 +216,8 @@ class Run:
         finally:
             self.clock.wake()
             self.clock.leave()
-            self.is_told.set()
             with ended:
+                self._is_told = True
                 ended.notify_all()
 
     def pack(self) -> None:
