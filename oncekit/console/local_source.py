@@ -30,6 +30,7 @@ from oncekit.contract.lanes import DIRECT, MACHINES, Invoked, lane_of
 from oncekit.contract.objects import keys_below
 from oncekit.contract.record_form import ODD, is_whole
 from oncekit.contract.requests import id_of
+from oncekit.local.deployment.moto_resources import items_with
 from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Service
 from oncekit.local.execution import execution_of
 from oncekit.local.once_cloud import OPEN, LocalCloud
@@ -41,6 +42,9 @@ KEPT = 10_000
 """Executions; of older ones nothing is kept, but the records that they wrote."""
 LONGEST_SAID = 2000
 """Characters of an input, and of an output, in which one searches."""
+
+
+_Seen = tuple[str, int]
 
 
 class Unknown(LookupError):
@@ -56,7 +60,7 @@ class LocalSource:
         """The lock of what is listed, too."""
         self._version = 0
         self._known: dict[str, Any] = {}
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, tuple[_Seen, Row]] = {}
         self._plain: dict[str, tuple[int, Mapping[str, Any]]] = {}
         """Records by id, each with the hash of the item of which it was read."""
         self._own = OwnWrites()
@@ -103,7 +107,6 @@ class LocalSource:
             return
         with self._changed:
             self._known[execution.arn] = execution
-            self._rows.pop(execution.arn, None)
             self._forget_old()
         self._look_again()
         if str(execution.status) != RUNNING:
@@ -144,10 +147,12 @@ class LocalSource:
         """Executions of both lanes, the newest first; of one id, if it is given."""
         with self._changed:
             known = list(reversed(self._known.items()))
-        rows = [self._rows.get(arn) or self._row(arn, execution) for arn, execution in known]
+        kept = ((arn, execution, *self._rows.get(arn, (None, None))) for arn, execution in known)
+        rows = [row if row and seen == _seen(each) else self._row(arn, each) for arn, each, seen, row in kept]
         return rows if id is None else [row for row in rows if row.id == id]
 
     def _row(self, arn: str, execution: Any) -> Row:
+        seen = _seen(execution)  # before it is read: what happens meanwhile is read the next time
         run = run_here(execution_of(execution))
         part = part_of(run)
         kind, outcome = kind_and_outcome(run, part)
@@ -164,8 +169,8 @@ class LocalSource:
             said=_said(run, part),
         )
         with self._changed:
-            if run.status != RUNNING and str(execution.status) == run.status:
-                self._rows[arn] = row
+            if arn in self._known:
+                self._rows[arn] = seen, row
         return row
 
     def mismatches(self, operation: Operation) -> list[Beside]:
@@ -251,11 +256,14 @@ class LocalSource:
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""
-        return [record for record in self._records().values() if OPEN in record][:MOST_OPEN]
+        return [plain_item(item) for item in self._open()[:MOST_OPEN]]
+
+    def _open(self) -> list[dict[str, Any]]:
+        return items_with(self._cloud.once.outputs["TableName"], OPEN)
 
     def waiting(self) -> int:
         """How many requests wait for a person: quarantined, or refused and kept."""
-        quarantined = [each for each in self._records().values() if OPEN in each and each["status"] == "QUARANTINED"]
+        quarantined = [each for each in self._open() if each.get("status") == {"S": "QUARANTINED"}]
         return len(quarantined) + len(self.refused())
 
     def refused(self) -> list[Refused]:
@@ -304,6 +312,11 @@ def _record(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """None for one that Once did not write."""
     record = plain_item(item)
     return record if is_whole(record) else None
+
+
+def _seen(execution: Any) -> _Seen:
+    """What changes with all that happens to it."""
+    return str(execution.status), execution.run.history.last
 
 
 def _owners(rows: Sequence[Row], record: Mapping[str, object] | None) -> Sequence[Invoked]:

@@ -38,6 +38,8 @@ MANY = 100
 """Executions that wait for the table."""
 A_CALL_S = 0.01
 """Real time that each has the table, unless the page has been answered."""
+LONG_S = 30
+"""How long a page is waited for that should be there at once: a busy machine is no verdict."""
 BAD = charge("bad") | {"onCrash": "never"}
 
 
@@ -892,6 +894,15 @@ def test_of_a_record_only_its_last_version_is_kept(cloud: LocalCloud, source: Lo
     gc.collect()
     kept = [each for each in gc.get_objects() if isinstance(each, Item) and each.hash_key.value == ID]
     assert len(kept) == 1
+
+
+def test_a_page_does_not_wait_for_those_that_wait_for_a_function(cloud: LocalCloud, visitor: Visitor) -> None:
+    pages = []
+    with cloud.functions._lock:  # as hundreds have it, one after the other
+        look = threading.Thread(target=lambda: pages.append(visitor.get("/")), daemon=True)
+        look.start()
+        look.join(LONG_S)
+    assert [each.status_code for each in pages] == [200]
 
 
 # ---- what changes ----

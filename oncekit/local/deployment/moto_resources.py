@@ -89,11 +89,11 @@ def count_items(table: str) -> int:
 
 
 def items_with(table: str, attribute: str) -> list[dict[str, Any]]:
-    """The items of a DynamoDB table that have an attribute: without a call, for there are many such looks."""
+    """The items of a table that has a partition key alone, and which have an attribute."""
     from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 
     with DYNAMODB_LOCK:
-        found = [item for item in _models(_TABLE)[table].all_items() if attribute in item.attrs]
+        found = [item for item in _models(_TABLE)[table].items.values() if attribute in item.attrs]
         return [item.to_json()["Attributes"] for item in found]
 
 
