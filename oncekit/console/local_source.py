@@ -61,7 +61,7 @@ class LocalSource:
         self._version = 0
         self._known: dict[str, Any] = {}
         self._rows: dict[str, tuple[_Seen, Row]] = {}
-        self._plain: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        self._plain: dict[str, tuple[int, Mapping[str, Any] | None]] = {}
         """Records by id, each with the hash of the item of which it was read."""
         self._own = OwnWrites()
         self._refused: Mapping[str, Refused] = {}
@@ -256,7 +256,7 @@ class LocalSource:
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""
-        return [plain_item(item) for item in self._open()[:MOST_OPEN]]
+        return [record for item in self._open()[:MOST_OPEN] if (record := _record(item))]
 
     def _open(self) -> list[dict[str, Any]]:
         return items_with(self._cloud.once.outputs["TableName"], OPEN)
