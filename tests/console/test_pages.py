@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from moto.dynamodb.models.dynamo_type import Item
-from scenario import charge, dies
+from scenario import charge, dies, id_of
 from tickets import end_by_ticket
 from visitor import Visitor, listed, moments_of, record_at, rows_of, run_at
 
@@ -890,9 +890,10 @@ def test_a_page_does_not_wait_behind_all_executions_that_wait_for_the_table(visi
 
 
 def test_of_a_record_only_its_last_version_is_kept(cloud: LocalCloud, source: LocalSource) -> None:
-    cloud.run(charge())
+    request = charge("whose-versions-are-counted")  # of no other test
+    cloud.run(request)
     gc.collect()
-    kept = [each for each in gc.get_objects() if isinstance(each, Item) and each.hash_key.value == ID]
+    kept = [each for each in gc.get_objects() if isinstance(each, Item) and each.hash_key.value == id_of(request)]
     assert len(kept) == 1
 
 
