@@ -55,8 +55,8 @@ class Moment:
     """Of what lasted, or goes on."""
     executions: Sequence[str] = ()
     """Their ARNs, the newest first where there are more."""
-    pauses: float = 0.0
-    """Seconds of what lasted with breaks; else it is from `at` to `until`."""
+    seconds: float | None = None
+    """Seconds of what came in pieces; else it is from `at` to `until`."""
     is_minor: bool = False
     """What a sentence leaves out, since it says nothing of the effect, or of what comes next."""
 
@@ -67,7 +67,7 @@ class Moment:
     @property
     def lasted(self) -> str:
         """Empty for what took no time, or nobody knows how much."""
-        seconds = self.pauses or ((self.until - self.at).total_seconds() if self.at and self.until else 0.0)
+        seconds = between(self.at, self.until) if self.seconds is None else self.seconds
         return duration(seconds) if seconds >= 0.001 else ""
 
 
@@ -143,7 +143,7 @@ def _waited(moments: Sequence[Moment], began: datetime.datetime, now: datetime.d
     """For what it waited a second or longer in all."""
     for kind, of in (("waited", "the lease"), ("elsewhere", "work elsewhere"), ("paused", "another attempt")):
         waits = [each for each in moments if each.kind == kind]
-        seconds = sum(each.pauses or between(each.at or began, each.until) for each in waits)
+        seconds = sum(between(each.at or began, each.until) if each.seconds is None else each.seconds for each in waits)
         if seconds >= 1:
             most = "" if all(each.at for each in waits) else "at most "
             yield f"{most}{duration(seconds)} waiting for {of}"
@@ -157,8 +157,8 @@ def _waited(moments: Sequence[Moment], began: datetime.datetime, now: datetime.d
         yield f"{duration(seconds)} waiting for a person"
 
 
-def between(at: datetime.datetime, until: datetime.datetime | None) -> float:
-    return (until - at).total_seconds() if until else 0.0
+def between(at: datetime.datetime | None, until: datetime.datetime | None) -> float:
+    return (until - at).total_seconds() if at and until else 0.0
 
 
 def error_of_record(record: Mapping[str, Any]) -> str:

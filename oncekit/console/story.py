@@ -81,11 +81,11 @@ def story(
     owners = sorted((each for each in parts if each.role == "owner"), key=lambda each: each.locked or each.began)
     told = [
         *_logged_before(owners, logged),
-        *_of_owners(owners, known),
+        *_of_owners(owners, known, now),
         *decided(owners, known),
         *_of_record(parts, owners, known, now),
         *_expired(known, now),
-        *_of_others(parts),
+        *_of_others(parts, owners),
         *_of_kept(refused),
     ]
     return whole(told, known, now)
@@ -94,22 +94,20 @@ def story(
 # ---- owners ----
 
 
-def _of_owners(owners: Sequence[Part], record: Mapping[str, Any]) -> Iterator[Moment]:
+def _of_owners(owners: Sequence[Part], record: Mapping[str, Any], now: datetime.datetime) -> Iterator[Moment]:
     """As they got the lock, which is not always as they began: a request may wait until it takes over."""
     unseen = _unseen(owners, record)
-    answered = [
-        at for each in decisions(record) if each["verb"] in ("resolve", "fail") and (at := decided_at(each, owners))
-    ]
+    acts = [at for each in decisions(record) if (at := decided_at(each, owners))]
     before: dict[str, Part] = {}
     begun = 0
     for part, after in zip_longest(owners, owners[1:]):
         if unseen and unseen[1] is part:
             yield from _asked_unseen(unseen[0], part, record)
         yield from _of_owner(part, before)
-        yield from _starts(part, begun + 1 if owners[0].is_first else part.attempt)
+        yield from _starts(part, begun + 1 if owners[0].is_first else part.attempt, now)
         yield from _ending(part)
         ended = part.ended if part.ending.kind in ("stopped", "broken") else None
-        if ended and any(ended <= at and (after is None or at < after.began) for at in answered):
+        if ended and any(ended <= at and (after is None or at < after.began) for at in acts):
             yield Moment("unknown", "What happened until a person decided is not kept")
         before[part.arn] = part
         begun += starts.begun(part.starts)
@@ -172,14 +170,14 @@ def _failed_unseen(error: str, was_started: bool, is_first: bool) -> Moment:
     return Moment("failed", f"Your function was not started{said}{'' if is_first else ': it may have run before'}")
 
 
-def _starts(part: Part, number: int) -> Iterator[Moment]:
+def _starts(part: Part, number: int, now: datetime.datetime) -> Iterator[Moment]:
     """Of business logic, those that ended alike together; `number` is that of the first attempt."""
     for (end, error), group in groupby(part.starts, lambda each: (each.end, each.error)):
         some = list(group)
-        at, until = some[0].at, some[-1].until
+        at, until, ran = some[0].at, some[-1].until, sum(between(each.at, each.until) for each in some)
         if end == "refused":
             times = "" if len(some) == 1 else f" {len(some)} times"
-            yield Moment("failed", f"Lambda refused to start your function{times} ({error})", at, until)
+            yield Moment("failed", f"Lambda refused to start your function{times} ({error})", at, until, seconds=ran)
             continue
         which = f"attempt {number}" if len(some) == 1 else f"attempts {number} to {number + len(some) - 1}"
         number += len(some)
@@ -193,15 +191,14 @@ def _starts(part: Part, number: int) -> Iterator[Moment]:
             effects = f": {MAY if len(some) == 1 else 'their effects may have happened'}"
             how = "failed" if end == "failed" else "gave no answer"
             is_left_open = end != "failed" or part.ending.kind not in (*ENDED, "running")
-            yield Moment(
-                "failed", f"Your function {how} ({which}, {error}){effects if is_left_open else ''}", at, until
-            )
+            said = f"Your function {how} ({which}, {error}){effects if is_left_open else ''}"
+            yield Moment("failed", said, at, until, seconds=ran)
     gaps = [(each.until, after.at) for each, after in pairwise(part.starts) if each.until and after.at]
     if (pauses := sum(between(*each) for each in gaps)) >= 1:
         between_them = "Waited between attempts"
-        yield Moment("paused", between_them, gaps[0][0], gaps[-1][1], pauses=pauses, is_minor=True)
+        yield Moment("paused", between_them, gaps[0][0], gaps[-1][1], seconds=pauses, is_minor=True)
     if part.ending.kind == "running" and part.ending.state == "BackOff" and part.starts:
-        yield Moment("paused", f"Waits before attempt {number}", part.starts[-1].until)
+        yield Moment("paused", f"Waits before attempt {number}", part.starts[-1].until, now)
 
 
 def _ending(part: Part) -> Iterator[Moment]:
@@ -307,6 +304,8 @@ def _of_record(
     elif status == "FAILED" and error.startswith("ResolvedByOperator"):
         yield Moment("failure", f"It counts as failed ({error}): every duplicate gets that", at)
     elif status == "QUARANTINED":
+        if last is not None and last.ending.kind in ("stopped", "broken"):
+            yield Moment("waited", "Waited until its lease was over, and for the sweep", last.ended, at, is_minor=True)
         why = why_not_again(error.partition(":")[0], record.get("onCrash"))
         yield _quarantined(error, why, "" if _started(record) == NOT_STARTED else MAY, at)
 
@@ -371,14 +370,15 @@ def _expired(record: Mapping[str, Any], now: datetime.datetime) -> Iterator[Mome
 # ---- duplicates ----
 
 
-def _of_others(parts: Sequence[Part]) -> Iterator[Moment]:
-    """All that had no lock, those together that ended alike."""
+def _of_others(parts: Sequence[Part], owners: Sequence[Part]) -> Iterator[Moment]:
+    """All that had no lock, those together that ended alike; such as came with the first owner stand below it."""
+    first = min((each.locked for each in owners if each.locked), default=None)
     rest = [each for each in parts if each.role != "owner"]
     for (role, end, _), group in groupby(sorted(rest, key=_alike), _alike):
         some = list(group)
         arns = [each.arn for each in reversed(some)]
-        until = some[-1].ended or some[-1].began
-        yield Moment("others", _of_some(some, role, end), some[0].began, max(until, some[0].began), arns)
+        at, until = max(some[0].began, first or some[0].began), some[-1].ended or some[-1].began
+        yield Moment("others", _of_some(some, role, end), at, max(until, at), arns)
 
 
 def _of_kept(refused: Sequence[Kept]) -> Iterator[Moment]:

@@ -127,14 +127,14 @@ def test_the_timeline_begins_with_the_total_and_has_each_owner_and_who_decided(o
     told = shown(operator)["timeline"]
     assert told["total"].startswith(f"asked {told['askedAt'][:19].replace('T', ' ')}, answered ")
     assert [each["kind"] for each in told["moments"]] == [
-        *("asked", "owner", "ran", "died", "person", "owner", "ran", "answer"),
+        *("asked", "owner", "ran", "died", "unknown", "person", "owner", "ran", "answer"),
     ]
     assert told["moments"][1]["executions"] == [first.arn], "the owner before has a history, too"
     lines = operator.once("show", ID, columns=400).out.splitlines()
     assert lines[1] == f"{told['total']} (UTC)"
     [said] = [each for each in lines if "had it run again: it hangs" in each]
     assert "  attempts    1 since it was run again" in lines
-    assert said.startswith(f"  {told['moments'][4]['at'][11:19]}  ◆ {getpass.getuser()} ")
+    assert said.startswith(f"  {told['moments'][5]['at'][11:19]}  ◆ {getpass.getuser()} ")
 
 
 def test_after_a_decision_the_owners_before_it_are_still_told(operator: Operator) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import getpass
 import json
@@ -23,7 +24,7 @@ from oncekit.console.story import Logged, Story, story
 from oncekit.console.words import iso
 from oncekit.contract.lanes import MACHINES, Lane
 from oncekit.local import LocalCloud
-from oncekit.local.engine.interceptors import fails, times_out
+from oncekit.local.engine.interceptors import before, fails, times_out
 from oncekit.local.engine.service_calls import Call
 
 LEASE_AND_SWEEP_S = 480
@@ -121,11 +122,40 @@ def test_duplicates_are_one_line_and_their_owner_stays(cloud: LocalCloud) -> Non
 
 def test_attempts_that_failed_alike_are_one_line_with_the_waits_between_them(cloud: LocalCloud) -> None:
     with cloud.intercept(fails("Lambda.Unknown", state=WORK, nth=range(1, 8))):
-        cloud.run(charge())
+        owner = run_here(cloud.run(charge()))
     found = told(cloud)
+    assert found.moments[2].lasted == "", "the waits are not of the function"
     assert kinds(found) == ["asked", "owner", "failed", "paused", "ran", "answer"]
     assert "attempts 1 to 7, Lambda.Unknown" in found.moments[2].what and "(attempt 8)" in found.moments[4].what
     assert "waiting for another attempt" in found.lasts
+    waits = [n for n, each in enumerate(owner.visits) if each.state == "BackOff"][-1]
+    then = dataclasses.replace(owner, status="RUNNING", ended_at=None, visits=owner.visits[: waits + 1])
+    now = then.visits[-1].entered_at + datetime.timedelta(hours=1)
+    goes_on = story([part_of(then)], None, now)
+    assert goes_on.moments[-1].what.startswith("Waits before attempt ") and goes_on.moments[-1].lasted == "1 h"
+    assert f"of which {goes_on.lasts.split(' so far')[0]} waiting for another attempt" in goes_on.lasts
+
+
+@LANES
+def test_who_came_together_with_the_owner_stands_below_it(cloud: LocalCloud, lane: Lane) -> None:
+    others: list[str] = []
+    come = before(lambda: others.append(cloud.run(charge(), lane=lane).arn), state="AcquireLock", nth=1)
+    with cloud.intercept(come):
+        cloud.run(charge(), lane=lane)
+    assert kinds(told(cloud)) == ["asked", "owner", "ran", "answer", "others"]
+
+
+def test_the_wait_for_a_sweep_that_quarantined_is_told_where_only_the_dead_owner_is_known(cloud: LocalCloud) -> None:
+    """As `once show` knows it: the record keeps its owner."""
+    with cloud.intercept(fault_of(cloud, "dies-after", "dying")):
+        cloud.wait(cloud.start(json.dumps(charge(onCrash="quarantine")), "dying"))
+    parts = parts_of(cloud)
+    later(cloud, LEASE_AND_SWEEP_S)
+    found = told(cloud, parts=parts)
+    assert kinds(found)[-2:] == ["waited", "quarantined"] and "waiting for the lease" in total(found)
+    LocalActions(cloud, Path()).retry(id_of(charge()))
+    kept_no_more = "What happened until a person decided is not kept"
+    assert kept_no_more in [each.what for each in told(cloud, parts=parts).moments]
 
 
 def test_what_the_fast_lane_hands_over_is_one_story(cloud: LocalCloud) -> None:
