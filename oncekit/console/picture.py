@@ -20,6 +20,15 @@ SIGNS = {
     "replayed": "↻",
 }
 """Of states, executions and records, by the class of their colour."""
+KINDS = {
+    "IN_PROGRESS": "running",
+    "COMPLETED": "succeeded",
+    "FAILED": "failed",
+    "QUARANTINED": "stopped",
+    "RELEASED": "stopped",
+    "REFUSED": "failed",
+}
+"""The class of an operation's colour and sign, by its status."""
 WORDS = {"caught": "failed, caught", "unmet": "its condition did not hold"}
 
 

@@ -9,19 +9,12 @@ from typing import Any
 
 from oncekit.console.decided import was_run_again
 from oncekit.console.listing import DATA, status_of
+from oncekit.console.picture import KINDS
 from oncekit.console.visible import text_of
 from oncekit.console.words import duration
 from oncekit.contract.lanes import is_direct, name_of
 from oncekit.contract.words import OPERATOR, TICKET
 
-KINDS = {
-    "IN_PROGRESS": "running",
-    "COMPLETED": "succeeded",
-    "FAILED": "failed",
-    "QUARANTINED": "stopped",
-    "RELEASED": "stopped",
-    "REFUSED": "failed",
-}
 FACTS = {
     "fence": "Fence",
     "attempts": "Attempts",

@@ -22,7 +22,7 @@ async function live() {
     if (!document.hidden) {
       const answer = await fetch(part.dataset.live), now = await answer.text();
       lost(answer.ok ? "" : GONE);
-      if (answer.ok && (now !== seen || one("[data-ticks], .status.running", part))) await refresh();
+      if (answer.ok && (now !== seen || one("[data-ticks], .status.running, #waiting .running", part))) await refresh();
       seen = now;
     }
   } catch { lost(LOST); seen = ""; }
@@ -129,7 +129,7 @@ const clicks = {
     history.replaceState(null, "", target.getAttribute("href"));
     open();
   },
-  "#rows li": (target, event) => { if (!event.target.closest("a") && !getSelection().toString()) one("a", target).click(); },
+  ".rows > li": (target, event) => { if (!event.target.closest("a") && !getSelection().toString()) one("a", target).click(); },
 };
 document.addEventListener("click", event => {
   for (const [what, act] of Object.entries(clicks)) {

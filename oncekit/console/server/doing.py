@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections import Counter
 from collections.abc import Callable
 
 from markupsafe import escape
@@ -12,12 +11,15 @@ from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Actions, Refused
 from oncekit.console.pages import record_address
-from oncekit.console.record_view import record_view
+from oncekit.console.picture import KINDS
 from oncekit.console.server.frame import Console, elsewhere
 from oncekit.contract.lanes import FULL, lane_of
+from oncekit.contract.record_form import OPEN
 from oncekit.contract.requests import opened
 
 MOST_TIMES = 1000
+MOST_OPEN = 500
+"""Operations that are listed, those first that wait for a person, and the oldest."""
 MOST_AHEAD_S = 7 * 86_400
 """That the clock is moved at once."""
 
@@ -52,21 +54,17 @@ def _again(text: str, fresh: bool) -> str:
 
 
 def waiting(console: Console, request: Request, refused: str = "") -> Response:
-    now = console.source.now()
-    records = sorted(
-        console.source.open_records(), key=lambda each: (each.get("status") != "QUARANTINED", str(each["id"]))
-    )
-    rejected = console.actions.refused()
+    open = [each for each in console.source.operations() if each.status in OPEN]
     return console.page(
         "waiting.html",
         "waiting",
         409 if refused else 200,
-        records=[record_view(str(each["id"]), each, now) for each in records],
-        rejected=rejected,
-        errors=sorted(Counter(each["error"] for each in rejected).items()),
-        last={each["error"]: each["key"] for each in rejected},
+        open=sorted(open, key=lambda each: (each.status != "QUARANTINED", each.at)),
+        most=MOST_OPEN,
+        kinds=KINDS,
+        rejected=console.actions.refused(),
         queues=console.source.queues(),
-        at=now,
+        now=console.source.now(),
         done=console.done(request),
         refused=refused,
     )

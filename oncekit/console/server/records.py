@@ -11,7 +11,8 @@ from oncekit.console.asked import TIMES, WHEN, Filter
 from oncekit.console.listing import STATUSES, listing
 from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
-from oncekit.console.record_view import KINDS, record_view
+from oncekit.console.picture import KINDS
+from oncekit.console.record_view import record_view
 from oncekit.console.server.frame import Console, plain, zone_of
 from oncekit.stack.records import stands
 
