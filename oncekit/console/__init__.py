@@ -7,7 +7,7 @@
     moments.py    these moments, and what they come to: how long it took, what it waited for, and all in sentences
     run.py        a run, made of the events of GetExecutionHistory
     drawing/      a state machine as SVG
-    picture.py    the path of a run in one, and how a run is shown; record_view.py: what a page says of a record
+    picture.py    the path of a run in one, and how a run is shown
     json_text.py  JSON as people read it, and its members; words.py: times and durations
     actions.py    what can be done from the page
     listing.py    operations as they are listed: one for each id; asked.py: which of them

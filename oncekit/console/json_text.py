@@ -36,12 +36,15 @@ def _read(text: str) -> Any:
 
 
 def _opened(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
-    """A result is text in an answer, so that every duplicate gets the same bytes; here it is read as what it says."""
-    told = dict(pairs)
+    """A result is text, so that every duplicate gets the same bytes; so is a record's request. Here they are read."""
+    return {name: _read_within(text) if name in ("result", "request") else text for name, text in pairs}
+
+
+def _read_within(text: Any) -> Any:
     try:
-        return told | {"result": _read(told["result"])}
-    except (KeyError, TypeError, ValueError):
-        return told
+        return _read(text)
+    except (TypeError, ValueError):
+        return text
 
 
 def _in_its_class(piece: re.Match[str]) -> str:

@@ -11,13 +11,11 @@ from scenario import charge
 from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
 from oncekit.console.logs import log_of
-from oncekit.console.record_view import record_view
 from oncekit.console.words import iso
 from oncekit.contract.requests import id_of
 from oncekit.local import LocalCloud
 from oncekit.local.engine.interceptors import times_out
 
-ID = "acme#charge-payment#order-1"
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 
 
@@ -36,21 +34,6 @@ def test_what_a_trigger_passed_on_is_about_the_id_of_the_request_that_is_picked(
     for given in ({"event": {"order": {"id": 7}}, "once": once}, [{"body": {"order": {"id": "7"}}, "once": once}]):
         assert id_of(given) == "default#charge-payment#7"
     assert id_of({"body": {"order": []}, "once": once}) is None
-
-
-# ---- records ----
-
-
-@pytest.mark.parametrize(("expires", "said"), [(-1, True), (0, False), (1, False), (None, False)])
-def test_a_record_that_has_expired_and_is_still_there_counts_no_more(expires: int | None, said: bool) -> None:
-    end = {} if expires is None else {"expiresAt": int(NOON.timestamp()) + expires}
-    assert record_view(ID, {"status": "COMPLETED", **end}, NOON).expired is said
-
-
-@pytest.mark.parametrize(("status", "lease"), [("IN_PROGRESS", "1 min more"), ("QUARANTINED", ""), ("COMPLETED", "")])
-def test_a_lease_counts_while_a_record_is_in_progress(status: str, lease: str) -> None:
-    later = int(NOON.timestamp()) + 60
-    assert record_view(ID, {"status": status, "leaseExpiresAt": later}, NOON).lease == lease
 
 
 # ---- data as text ----

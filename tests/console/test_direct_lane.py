@@ -61,7 +61,7 @@ def test_its_page_has_the_invocation_and_what_it_printed(visitor: Visitor, funct
     function.invoke(ask("k", FAILS), ask("other", FAILS))
     page = page_of(visitor)
     name = f"request {function.request} of {function.name}"
-    assert f"<dd>{name}</dd>" in page and f"log of {name}" in page
+    assert f"{name} got the lock" in page and f"log of {name}" in page
     assert "Waits for the next sweep, which has it run" in page
     assert "Decide how it goes on" in page and "None is known any more" not in page and "Send again" not in page
 

@@ -17,7 +17,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from moto.dynamodb.models.dynamo_type import Item
 from scenario import charge, dies, id_of
-from tickets import end_by_ticket
 from visitor import Visitor, listed, moments_of, record_at, rows_of, run_at
 
 from oncekit.cli.here.console import LocalActions
@@ -550,23 +549,37 @@ def test_who_decided_what_and_why_is_in_the_timeline(cloud: LocalCloud, visitor:
     assert f"{getpass.getuser()} had it run again: it was &lt;b&gt;not&lt;/b&gt; charged" in said
 
 
-def test_attempts_say_that_they_begin_anew_where_a_person_had_it_run_again(cloud: LocalCloud, visitor: Visitor) -> None:
-    """The timeline goes on counting: it tells of the attempts before, too."""
+def test_a_record_is_shown_whole_with_its_result_and_its_request_as_json(cloud: LocalCloud, visitor: Visitor) -> None:
+    def shown(id: str) -> dict[str, Any]:
+        page = html.unescape(re.sub("</?span.*?>", "", visitor.get(record_at(id)).text))
+        [found] = re.findall(r'aria-label="attributes"><code>(.*?)</code>', page, re.DOTALL)
+        return dict(json.loads(found))
 
-    def attempts() -> list[str]:
-        return re.findall(r"<dt>Attempts</dt><dd>(.*?)</dd>", visitor.get(record_at(ASKED)).text)
-
+    cloud.run(charge(), lane="fast")
     cloud.run(asking())
-    assert attempts() == ["1"]
-    assert visitor.act("retry", ASKED).status_code == 303
-    cloud.settle()
-    assert attempts() == ["1 since it was run again"]
+    record, result = cloud.record(ID) or {}, shown(ID)
+    assert result == {**record, "result": json.loads(record["result"])} and next(iter(result)) == "result"
+    assert shown(ASKED)["request"] == asking()
 
 
-def test_the_owner_of_a_record_in_the_fast_lane_leads_to_its_execution(cloud: LocalCloud, visitor: Visitor) -> None:
-    ended = cloud.run(charge(), lane="fast")
-    owner = re.findall(r'<dt>Owner</dt><dd><a href="(.*?)">(.*?)</a>', visitor.get(record_at(ID)).text)
-    assert owner == [(run_at(ended.arn), ended.name)]
+def test_a_record_that_has_expired_and_is_still_there_counts_no_more(cloud: LocalCloud, visitor: Visitor) -> None:
+    said = "Its record has expired: the next request with this id starts afresh."
+    cloud.run(charge())
+    assert said not in visitor.get(record_at(ID)).text
+    item = cloud.record_items()[0] | {"expiresAt": {"N": str(int(cloud.clock.now()) - 1)}}
+    cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=item)
+    assert said in visitor.get(record_at(ID)).text
+
+
+@pytest.mark.parametrize(("status", "lasts"), [("IN_PROGRESS", True), ("QUARANTINED", False), ("COMPLETED", False)])
+def test_a_lease_counts_while_a_record_is_in_progress(
+    cloud: LocalCloud, visitor: Visitor, status: str, lasts: bool
+) -> None:
+    lease = {"status": {"S": status}, "leaseExpiresAt": {"N": str(int(cloud.clock.now()) + 60)}}
+    cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=OVERDUE | lease)
+    page = visitor.get(record_at(ID)).text
+    assert (">Its lease lasts 1 min more.</p>" in page) is lasts
+    assert ("Run it again" in page) is (status == "QUARANTINED")
 
 
 @pytest.mark.parametrize("lane", ["full", "fast"])
@@ -614,7 +627,6 @@ def test_a_quarantined_operation_is_resolved_from_its_record(cloud: LocalCloud, 
     assert (cloud.record(ASKED) or {})["status"] == "QUARANTINED"
     assert visitor.act("resolve", ASKED, asked.text, result='{"a": 1.10}', sure="1").status_code == 303
     assert (cloud.record(ASKED) or {})["result"] == '{"a":1.1}'
-    assert "<dt>Owner</dt><dd>a person</dd>" in visitor.get(record_at(ASKED)).text
 
 
 def test_no_link_says_that_something_was_done(cloud: LocalCloud, visitor: Visitor) -> None:
@@ -715,19 +727,13 @@ def test_a_pending_operation_says_until_when_and_is_ended_from_its_record(
     cloud.run(WAITS)
     at = record_at(ELSEWHERE)
     page = visitor.get(at).text
-    assert "Waits for work elsewhere to end it" in page and "<dd data-ticks>10 min more</dd>" in page
+    assert "Waits for work elsewhere to end it" in page and "Its lease lasts 10 min more." in page
     assert all(f">{each}</button>" in page for each in ("Resolve it", "Run it again", "Free the key"))
     assert "Waits for work elsewhere to end it" in visitor.get("/waiting").text
     assert visitor.act(action, ELSEWHERE, **form).status_code == 303
     cloud.settle()
     page = visitor.get(at).text
     assert f"</span> {status}</p>" in page and "Waits for work elsewhere" not in page
-
-
-def test_an_operation_that_its_ticket_ended_has_no_execution_as_owner(cloud: LocalCloud, visitor: Visitor) -> None:
-    cloud.run(WAITS)
-    assert end_by_ticket(cloud, ELSEWHERE)
-    assert "<dt>Owner</dt><dd>its ticket</dd>" in visitor.get(record_at(ELSEWHERE)).text
 
 
 # ---- what waits ----

@@ -22,7 +22,7 @@ async function live() {
     if (!document.hidden) {
       const answer = await fetch(part.dataset.live), now = await answer.text();
       lost(answer.ok ? "" : GONE);
-      if (answer.ok && (now !== seen || one("[data-ticks], .status.running, #waiting .running", part))) await refresh();
+      if (answer.ok && (now !== seen || one(".status.running, #waiting .running", part))) await refresh();
       seen = now;
     }
   } catch { lost(LOST); seen = ""; }

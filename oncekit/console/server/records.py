@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
 from typing import Any
 
 from werkzeug.wrappers import Request, Response
@@ -12,12 +14,14 @@ from oncekit.console.listing import STATUSES, listing
 from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.picture import KINDS
-from oncekit.console.record_view import record_view
 from oncekit.console.server.frame import Console, plain, zone_of
-from oncekit.stack.records import stands
+from oncekit.console.visible import text_of
+from oncekit.stack.records import is_pending, stands
 
 MOST_RUNS = 50
 """Of those that ended alike, the newest."""
+FIRST = ("error", "result", "resultRef", "request", "requestRef")
+"""Of a record, what is shown before the rest."""
 
 
 def requests(console: Console, request: Request) -> Response:
@@ -38,17 +42,16 @@ def requests(console: Console, request: Request) -> Response:
 def record(console: Console, request: Request, id: str, refused: str = "", answer: str = "") -> Response:
     """`answer` is what somebody is asked about before it is stored."""
     operation, now = console.source.operation(id), console.source.now()
-    rows = operation.rows
-    view = record_view(id, operation.record or {}, now)
-    status = view.status or (operation.status if operation.status == "REFUSED" else "")
+    rows, known = operation.rows, operation.record
     return console.page(
         "record.html",
         "requests",
         409 if refused else 200,
-        view=view,
-        seen=stands(operation.record) if operation.record else "",
-        ends=status,
-        kind=KINDS.get(status, "stopped"),
+        id=id,
+        operation=operation,
+        kind=KINDS[operation.status],
+        seen=stands(known) if known else "",
+        **_told(known or {}, now),
         story=operation.story(now),
         mismatches=console.source.mismatches(operation),
         invoked=console.source.invoked(id, rows),
@@ -61,6 +64,19 @@ def record(console: Console, request: Request, id: str, refused: str = "", answe
         refused=refused,
         answer=answer,
     )
+
+
+def _told(record: Mapping[str, Any], now: datetime.datetime) -> dict[str, Any]:
+    lease = record.get("leaseExpiresAt", 0) if record.get("status") == "IN_PROGRESS" else 0
+    names = [name for name in (*FIRST, *sorted(record)) if name in record and name != "steps"]
+    return {
+        "record": text_of({name: record[name] for name in names}),
+        "steps": {name: text_of(step) for name, step in record.get("steps", {}).items()},
+        "result_bytes": record.get("resultRef", {}).get("bytes"),
+        "is_pending": bool(record) and is_pending(record),
+        "lease_lasts": max(0.0, lease - now.timestamp()),
+        "has_expired": record.get("expiresAt", now.timestamp()) < now.timestamp(),
+    }
 
 
 def result(console: Console, request: Request, id: str) -> Response:
