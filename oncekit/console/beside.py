@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice
@@ -15,8 +15,6 @@ from oncekit.contract.requests import opened
 
 MOST = 10
 """Refused payloads that are shown, the newest."""
-MOST_COMPARED = 300
-"""Lines; of more, a comparison of each with each could take minutes."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +47,10 @@ def _beside(one: str | None, other: str) -> Beside:
     if one is None:
         return Beside(None, Markup("\n").join(right))
     left = set_out(one).split("\n")
-    for i, j, k, m in _differ(left, right):
-        left[i:j], right[k:m] = _marked(left[i:j]), _marked(right[k:m])
-    return Beside(Markup("\n").join(left), Markup("\n").join(right))
-
-
-def _differ(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Where they do, from and to in either. Of more lines than are compared, all between the first and the last one."""
-    fewest = min(len(left), len(right))
-    first = next((n for n in range(fewest) if left[n] != right[n]), fewest)
-    last = next((n for n in range(fewest - first) if left[-1 - n] != right[-1 - n]), fewest - first)
-    i, j, k, m = first, len(left) - last, first, len(right) - last
-    if max(j - i, m - k) > MOST_COMPARED:
-        yield i, j, k, m
-        return
-    for kind, *place in SequenceMatcher(None, left[i:j], right[k:m], autojunk=False).get_opcodes():
+    for kind, i, j, k, m in SequenceMatcher(None, left, right).get_opcodes():  # quick: it pairs no line that is common
         if kind != "equal":
-            yield first + place[0], first + place[1], first + place[2], first + place[3]
+            left[i:j], right[k:m] = _marked(left[i:j]), _marked(right[k:m])
+    return Beside(Markup("\n").join(left), Markup("\n").join(right))
 
 
 def _marked(lines: Sequence[Markup]) -> list[Markup]:
