@@ -14,8 +14,6 @@ from markupsafe import Markup, escape
 
 from oncekit.console.visible import visible
 
-LONGEST = 262_144
-"""Characters that are set out; a longer text is shown as it is."""
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _PIECE = re.compile(rf'"\\u0000(?P<number>[-+.\w]+)"|(?P<key>{_STRING})(?=: )|(?P<string>{_STRING})|(?P<word>[a-z]+)')
 
@@ -23,10 +21,10 @@ _PIECE = re.compile(rf'"\\u0000(?P<number>[-+.\w]+)"|(?P<key>{_STRING})(?=: )|(?
 def set_out(text: str) -> Markup:
     """As HTML; what is not JSON is shown as it is."""
     try:
-        shown = json.dumps(_read(text), indent=2, ensure_ascii=False) if len(text) <= LONGEST else ""
+        shown = json.dumps(_read(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
-        shown = ""
-    return Markup(_PIECE.sub(_in_its_class, shown)) if shown else as_it_is(text)  # noqa: S704 the rest is punctuation
+        return as_it_is(text)
+    return Markup(_PIECE.sub(_in_its_class, shown))  # noqa: S704 the rest is punctuation
 
 
 def _read(text: str) -> Any:
