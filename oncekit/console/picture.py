@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from oncekit.console.drawing.graph import Definition, Mark, Taken, around, edges, nodes
 from oncekit.console.drawing.svg import embedded
 from oncekit.console.json_text import members_of
@@ -61,10 +59,9 @@ def taken(run: Run) -> Taken:
     drawn = [each for each in run.visits if each.parent is None]
     last = {each.state: each for each in drawn}
     retries = {name: sum(each.retries for each in drawn if each.state == name) for name in last}
-    times = Counter(each.state for each in drawn)
     return Taken(
         steps=[each.state for each in drawn],
-        marks={name: _mark(visit, retries[name], times[name]) for name, visit in last.items()},
+        marks={name: _mark(visit, retries[name]) for name, visit in last.items()},
         links={name: f"#visit-{visit.number}" for name, visit in last.items()},
     )
 
@@ -75,7 +72,6 @@ def words_of(outcome: Outcome, retries: int) -> str:
     return WORDS.get(outcome, outcome) + again
 
 
-def _mark(visit: Visit, retries: int, times: int) -> Mark:
-    sign = SIGNS[visit.outcome] + (f" ×{times}" if times > 1 else "") + (f" ↻{retries}" if retries else "")
-    again = f", entered {times} times" if times > 1 else ""
-    return Mark(visit.outcome, sign, words_of(visit.outcome, retries) + again)
+def _mark(visit: Visit, retries: int) -> Mark:
+    sign = SIGNS[visit.outcome] + (f" ↻{retries}" if retries else "")
+    return Mark(visit.outcome, sign, words_of(visit.outcome, retries))
