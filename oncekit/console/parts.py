@@ -123,6 +123,7 @@ def part_of(run: Run) -> Part:
     taken_from, taken_as = next(filter(all, map(_taken, acted)), ("", ""))
     found = _values(lock) if lock and is_owner and not taken_from else {}
     held = starts.first_lock(run)
+    ending = _ending(run, states, last)
     role: Role = "owner"
     if run.status == RUNNING and not is_owner:
         role = "running"
@@ -137,10 +138,10 @@ def part_of(run: Run) -> Part:
     return Part(
         role=role,
         end=(run.error or last) if role == "refused" else last,
-        status=_status(states, run) if is_owner else "",
+        status=_status(ending.kind, last) if is_owner else "",
         taken_from=taken_from,
         taken_as=taken_as,
-        taken_error=next(map(_told_error, errors_read(run)), "") if taken_as else "",
+        taken_error=next((error_of(json.dumps(each)) for each in errors_read(run)), "") if taken_as else "",
         tries_again=str(found[":theirs"]["S"]) if ":failed" in found else "",
         by_recovery=by_recovery,
         is_running=run.status == RUNNING,
@@ -149,7 +150,7 @@ def part_of(run: Run) -> Part:
         ended=run.ended_at,
         locked=_locked(run, [*(each for each in [lock] if each and _done(each)), *acted]) if is_owner else None,
         lease=next((float(_values(each)[":lease"]["N"]) for each in acted if ":lease" in _values(each)), 0.0),
-        ending=_ending(run, states, last),
+        ending=ending,
         starts=starts.starts_of(run),
         attempt=int(held.get("attempts", 1)),
         fence=int(held.get("fence", 0)),
@@ -186,11 +187,9 @@ def _taken(visit: Visit) -> tuple[str, Taken]:
     return theirs, "not ended in time" if is_late else "died"
 
 
-def _status(states: Mapping[str, Visit], run: Run) -> str:
-    decided = {"Finalize": "COMPLETED", "RecordFailure": "FAILED", "RecordQuarantine": "QUARANTINED"}
-    done = [status for state, status in decided.items() if state in states and _done(states[state])]
+def _status(kind: Kind, last: str) -> str:
     ends = {"ReturnStoredResponse": "COMPLETED", "OperationFailed": "FAILED", "NeedsAttention": "QUARANTINED"}
-    return (done or [ends.get(run.visits[-1].state, "IN_PROGRESS")])[-1]
+    return "COMPLETED" if kind == "stored" else ends.get(last, "IN_PROGRESS")
 
 
 def error_of(cause: str | None, name: str | None = None) -> str:
@@ -202,7 +201,7 @@ def error_of(cause: str | None, name: str | None = None) -> str:
 
 
 def _ending(run: Run, states: Mapping[str, Visit], last: str) -> Ending:
-    error, owner = error_of(run.cause, run.error), _owner(last_read(run))
+    error, owner = error_of(run.cause, run.error), str(last_read(run).get("owner", {}).get("S", ""))
 
     def wrote(state: str, end: str) -> bool:
         """Also where the answer to that was lost, and it read then what it had written itself."""
@@ -250,14 +249,6 @@ def errors_read(run: Run) -> Iterator[Mapping[str, Any]]:
         error = record["error"].get("M") if isinstance(record.get("error"), Mapping) else None
         if isinstance(error, Mapping):
             yield {name: each["S"] for name, each in error.items() if isinstance(each, Mapping) and "S" in each}
-
-
-def _told_error(error: Mapping[str, Any]) -> str:
-    return error_of(json.dumps(error))
-
-
-def _owner(record: Mapping[str, Any]) -> str:
-    return str(record["owner"].get("S", "")) if record else ""
 
 
 def why_not_again(error: str, on_crash: object, starts: Sequence[Start] = ()) -> str:
