@@ -820,10 +820,10 @@ def test_a_pasted_request_is_started_as_often_as_asked(cloud: LocalCloud, visito
 @pytest.mark.parametrize(
     ("form", "why"),
     [
-        ({"request": "{"}, "not JSON"),
-        *(({"request": "{}", "times": each}, "from 1 to 1000") for each in ("0", "1001", "²", "9" * 5000, "")),
-        ({"request": json.dumps("x" * 262_144)}, "at most 262,144"),
-        ({"request": "{}", "fault": "unheard-of"}, "no fault"),
+        ({"request": "{", "times": "1"}, "not JSON"),
+        *(({"request": "{}", "times": each}, "from 1 to 1000") for each in ("0", "1001", "²", "1.5", "9" * 5000, "")),
+        ({"request": json.dumps("x" * 262_144), "times": "1"}, "at most 262,144"),
+        ({"request": "{}", "times": "1", "fault": "unheard-of"}, "no fault"),
     ],
 )
 def test_what_cannot_be_started_is_refused_with_the_reason(
@@ -846,7 +846,8 @@ def test_what_goes_wrong_on_purpose_is_brought_to_its_end(
 ) -> None:
     assert f'value="{fault}"' in visitor.get("/start").text
     with cloud.delivering():
-        started = visitor.post("/start", {"request": json.dumps(charge()), "lane": "full", "fault": fault})
+        form = {"request": json.dumps(charge()), "times": "1", "lane": "full", "fault": fault}
+        started = visitor.post("/start", form)
         assert started.status_code == 303
         cloud.settle()
         cloud.clock.advance(LEASE_AND_SWEEP_S)  # type: ignore[attr-defined]

@@ -20,8 +20,6 @@ from oncekit.contract.requests import opened
 MOST_TIMES = 1000
 MOST_OPEN = 500
 """Operations that are listed, those first that wait for a person, and the oldest."""
-MOST_AHEAD_S = 7 * 86_400
-"""That the clock is moved at once."""
 
 
 def start_page(console: Console, request: Request, refused: str = "") -> Response:
@@ -36,9 +34,10 @@ def start_page(console: Console, request: Request, refused: str = "") -> Respons
 
 
 def start(console: Console, request: Request) -> Response:
-    said = request.form
+    said, times = request.form, request.form.get("times", 0, type=int)
+    if not 1 <= times <= MOST_TIMES:
+        return start_page(console, request, f"how often: a whole number from 1 to {MOST_TIMES}")
     try:
-        times = _whole(said.get("times", "1"), MOST_TIMES, "how often")
         id = console.actions.start(said.get("request", ""), times, said.get("lane", ""), said.get("fault", ""))
     except Refused as refused:
         return start_page(console, request, str(refused))
@@ -71,9 +70,7 @@ def waiting(console: Console, request: Request, refused: str = "") -> Response:
 
 
 def advance(console: Console, request: Request) -> Response:
-    return _do(
-        console, request, lambda do: do.advance(_whole(request.form.get("seconds", ""), MOST_AHEAD_S, "seconds"))
-    )
+    return _do(console, request, lambda do: do.advance(request.form.get("seconds", 0, type=int)))
 
 
 def replay(console: Console, request: Request) -> Response:
@@ -91,10 +88,3 @@ def _do(console: Console, request: Request, work: Callable[[Actions], str]) -> R
     except Refused as refused:
         return waiting(console, request, str(refused))
     return console.after(done, "/waiting")
-
-
-def _whole(text: str, most: int, what: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
-    if not 1 <= number <= most:
-        raise Refused(f"{what}: a whole number from 1 to {most}")
-    return number
