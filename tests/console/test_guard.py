@@ -34,7 +34,7 @@ def test_every_value_is_text_on_every_page(cloud: LocalCloud, visitor: Visitor) 
 
 @pytest.mark.parametrize(
     ("path", "status"),
-    [("/", 200), ("/console.js", 200), ("/changes", 200), ("/nowhere", 404), ("/act/retry/a%23b%23c", 303)],
+    [("/", 200), ("/console.js", 200), ("/changes", 200), ("/nowhere", 404), ("/record/a%23b%23c", 404)],
 )
 def test_every_answer_lets_a_page_load_and_run_its_own_files_only(visitor: Visitor, path: str, status: int) -> None:
     answer = visitor.get(path)

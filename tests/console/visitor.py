@@ -42,7 +42,7 @@ class Visitor:
     def act(self, action: str, id: str, page: str = "", **form: str) -> TestResponse:
         """What somebody decides on the page of an operation, as it is now, or as it was shown."""
         [seen, *_] = re.findall(r'name="seen" value="(.*?)"', page or self.get(record_at(id)).text)
-        return self.post(record_at(id).replace("/record/", f"/act/{action}/"), {"seen": html.unescape(seen), **form})
+        return self.post(record_at(id), {"seen": html.unescape(seen), "do": action, **form})
 
 
 def run_at(arn: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
@@ -12,7 +12,6 @@ from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource, Unknown
-from oncekit.console.pages import record_address, run_address
 from oncekit.console.server import doing, records, runs
 from oncekit.console.server.frame import HEADERS, Console, elsewhere, file, plain
 from oncekit.console.server.guard import Guard, new_key
@@ -35,30 +34,16 @@ PAGES = {
     **{f"/{name}": lambda *_, name=name: file(name) for name in ("console.css", "console.js", "icon.svg")},
 }
 CHANGES = {
-    "/act/<any(retry, release, resolve):action>/<path:id>": records.act,
-    "/stop/<path:arn>": runs.stop,
+    "/record/<path:id>": records.act,
+    "/run/<path:arn>": runs.stop,
     "/start": doing.start,
-    "/advance": doing.advance,
-    "/replay": doing.replay,
-    "/discard": doing.discard,
+    "/waiting": doing.act,
 }
-REACHED: Mapping[str, Callable[..., str]] = {
-    "/act/<any(retry, release, resolve):_>/<path:id>": lambda id, _: record_address(id),
-    "/stop/<path:arn>": run_address,
-    **{f"/{each}": lambda: "/waiting" for each in ("advance", "replay", "discard")},
-}
-"""What a browser has as its address after a page refused what was asked for: entered again it leads to the page."""
-
-
-def _leading(to: Callable[..., str]) -> Callable[..., Response]:
-    return lambda _console, _request, **arguments: elsewhere(to(**arguments))
-
-
+"""Each has the address of its page: that of what was refused can be entered again."""
 ADDRESSES = Map(
     [
         *(Rule(path, endpoint=page, methods=["GET"]) for path, page in PAGES.items()),
         *(Rule(path, endpoint=change, methods=["POST"]) for path, change in CHANGES.items()),
-        *(Rule(path, endpoint=_leading(to), methods=["GET"]) for path, to in REACHED.items()),
     ],
     merge_slashes=False,
 )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable
 
 from markupsafe import escape
 from werkzeug.wrappers import Request, Response
 
-from oncekit.console.actions import Actions, Refused
+from oncekit.console.actions import Refused
 from oncekit.console.pages import record_address
 from oncekit.console.picture import KINDS
 from oncekit.console.server.frame import Console, elsewhere
@@ -69,22 +68,16 @@ def waiting(console: Console, request: Request, refused: str = "") -> Response:
     )
 
 
-def advance(console: Console, request: Request) -> Response:
-    return _do(console, request, lambda do: do.advance(request.form.get("seconds", 0, type=int)))
-
-
-def replay(console: Console, request: Request) -> Response:
-    return _do(console, request, lambda do: do.replay(request.form.get("error", "")))
-
-
-def discard(console: Console, request: Request) -> Response:
-    """Those that the page has shown: nobody has seen what came later."""
-    return _do(console, request, lambda do: do.discard(request.form.get("error", ""), request.form.get("last", "")))
-
-
-def _do(console: Console, request: Request, work: Callable[[Actions], str]) -> Response:
+def act(console: Console, request: Request) -> Response:
+    """What the button says. Discarded is what the page has shown: nobody has seen what came later."""
+    do, form = console.actions, request.form
     try:
-        done = work(console.actions)
+        if "advance" in form:
+            done = do.advance(form.get("advance", 0, type=int))
+        elif "replay" in form:
+            done = do.replay(form["replay"])
+        else:
+            done = do.discard(form["discard"], form["last"])
     except Refused as refused:
         return waiting(console, request, str(refused))
     return console.after(done, "/waiting")

@@ -84,17 +84,17 @@ def result(console: Console, request: Request, id: str) -> Response:
     return plain(console.source.result(id), 200)
 
 
-def act(console: Console, request: Request, action: str, id: str) -> Response:
-    """Of the record as the page of this form has shown it."""
+def act(console: Console, request: Request, id: str) -> Response:
+    """What the button says, about the record as the page has shown it."""
     result, failed, because = (request.form.get(name, "").strip() or None for name in ("result", "failed", "because"))
-    do, seen = console.actions, request.form.get("seen", "")
+    do, seen, asked = console.actions, request.form["seen"], request.form["do"]
     try:
-        if action == "resolve" and "sure" not in request.form:
+        if asked == "resolve":
             return record(console, request, id, answer=do.answer(id, result, failed, seen))
-        if action == "resolve":
+        if asked == "store":
             done = do.resolve(id, result, failed, because, seen)
         else:
-            done = (do.retry if action == "retry" else do.release)(id, because, seen)
+            done = {"retry": do.retry, "release": do.release}[asked](id, because, seen)
     except Refused as refused:
         return record(console, request, id, str(refused))
     return console.after(done, record_address(id))
