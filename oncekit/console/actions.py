@@ -11,7 +11,7 @@ class Refused(Exception):
 
 
 class Actions(Protocol):
-    """What can be done from the page. Those with a text say what they did, or raise Refused with the reason."""
+    """What can be done from the page. Each raises Refused with the reason; those with a text say what they did."""
 
     def events(self) -> Mapping[str, str]:
         """Requests to start from, by name: those in `events/`."""
@@ -22,7 +22,7 @@ class Actions(Protocol):
     def start(self, text: str, times: int, lane: str, fault: str = "") -> str:
         """Start a request `times` times; the fault, if one is named, happens once."""
 
-    def stop(self, arn: str) -> str:
+    def stop(self, arn: str) -> None:
         """End an execution as if its owner had died."""
 
     def ahead(self) -> float | None:

@@ -86,12 +86,11 @@ class LocalActions:
                 self._cloud.start(text, f"{name}-{number}", lane=chosen)
         return id_of(request) or ""
 
-    def stop(self, arn: str) -> str:
+    def stop(self, arn: str) -> None:
         if lane_of(arn) == FAST:
             raise Refused("an execution in the fast lane cannot be stopped, here as on AWS")
         with _refusing():
-            stopped = self._cloud.stop(arn, "OwnerDied", "stopped on the console").name
-        return f"{stopped}: stopped; a sweep finds its lock when the lease is over"
+            self._cloud.stop(arn, "OwnerDied", "stopped on the console")
 
     def ahead(self) -> float | None:
         clock = self._cloud.clock
