@@ -37,7 +37,6 @@ from oncekit.local.once_cloud import OPEN, LocalCloud
 
 _BY_A_FUNCTION = f'"{DIRECT}:'.encode()
 """In what is asked of DynamoDB: the beginning of an owner, which each of its writes names."""
-MOST_OPEN = 500
 KEPT = 10_000
 """Executions; of older ones nothing is kept, but the records that they wrote."""
 LONGEST_SAID = 2000
@@ -254,16 +253,10 @@ class LocalSource:
         every = dict.fromkeys((*ran.get(operation.id, ()), *owners))
         return [each for request in every for each in self._own.by(request)]
 
-    def open_records(self) -> list[Mapping[str, Any]]:
-        """In progress, or quarantined."""
-        return [record for item in self._open()[:MOST_OPEN] if (record := _record(item))]
-
-    def _open(self) -> list[dict[str, Any]]:
-        return items_with(self._cloud.once.outputs["TableName"], OPEN)
-
     def waiting(self) -> int:
         """How many requests wait for a person: quarantined, or refused and kept."""
-        quarantined = [each for each in self._open() if each.get("status") == {"S": "QUARANTINED"}]
+        opened = items_with(self._cloud.once.outputs["TableName"], OPEN)
+        quarantined = [each for each in opened if each.get("status") == {"S": "QUARANTINED"}]
         return len(quarantined) + len(self.refused())
 
     def refused(self) -> list[Refused]:
