@@ -52,12 +52,7 @@ class Row:
     id: str
     """Empty where its input names none."""
     lane: str
-    kind: str
-    """The class of its colour and sign: succeeded, replayed, failed, stopped or running."""
-    outcome: str
-    """EXECUTED, REPLAYED, IN_PROGRESS, an error's name, or the status."""
     started_at: datetime.datetime
-    ended_at: datetime.datetime | None
     part: Part
     """What it did for its operation."""
     said: str
@@ -117,7 +112,7 @@ class Operation:
     @cached_property
     def moments(self) -> Sequence[datetime.datetime]:
         """When something happened to it, as far as that is known."""
-        of_rows = (at for row in self.rows for at in (row.started_at, row.ended_at) if at)
+        of_rows = (at for row in self.rows for at in (row.started_at, row.part.ended) if at)
         of_record = (at for name in WRITTEN if (at := time_of((self.record or {}).get(name))))
         return [*of_rows, *of_record, *(each.at for each in self.refused)]
 

@@ -21,7 +21,6 @@ from oncekit.console.json_text import members, members_of
 from oncekit.console.listing import Operation, Refused, Row, operations_of
 from oncekit.console.logs import Log, log_of, of_id
 from oncekit.console.parts import NAMED, Part, part_of
-from oncekit.console.picture import kind_and_outcome
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.story import MISMATCH
 from oncekit.console.written import OwnWrites, Written
@@ -154,16 +153,12 @@ class LocalSource:
         seen = _seen(execution)  # before it is read: what happens meanwhile is read the next time
         run = run_here(execution_of(execution))
         part = part_of(run)
-        kind, outcome = kind_and_outcome(run, part)
         row = Row(
             arn=arn,
             name=run.name,
             id=id_of(execution.input) or "",
             lane=lane_of(arn),
-            kind=kind,
-            outcome=outcome,
             started_at=run.started_at if run.visits else execution.start_date,
-            ended_at=run.ended_at,
             part=part,
             said=_said(run, part),
         )
