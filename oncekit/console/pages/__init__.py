@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from oncekit.console.json_text import as_it_is, set_out
-from oncekit.console.picture import SIGNS, words_of
+from oncekit.console.picture import KINDS, SIGNS, words_of
 from oncekit.console.visible import visible
 from oncekit.console.words import day_and_time, duration, iso
 
@@ -60,6 +60,7 @@ def _environment() -> Environment:
         set_out=set_out,
         as_it_is=as_it_is,
         sign=SIGNS.__getitem__,
+        kind=KINDS.__getitem__,
     )
     made.globals.update(words=words_of, bar=bar)
     return made

@@ -10,7 +10,6 @@ from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
 from oncekit.console.pages import record_address
-from oncekit.console.picture import KINDS
 from oncekit.console.server.frame import Console, elsewhere
 from oncekit.contract.lanes import FULL, lane_of
 from oncekit.contract.record_form import OPEN
@@ -59,7 +58,6 @@ def waiting(console: Console, request: Request, refused: str = "") -> Response:
         409 if refused else 200,
         open=sorted(open, key=lambda each: (each.status != "QUARANTINED", each.at)),
         most=MOST_OPEN,
-        kinds=KINDS,
         rejected=console.actions.refused(),
         queues=console.source.queues(),
         now=console.source.now(),

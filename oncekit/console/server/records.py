@@ -13,7 +13,6 @@ from oncekit.console.asked import TIMES, WHEN, Filter
 from oncekit.console.listing import STATUSES, listing
 from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
-from oncekit.console.picture import KINDS
 from oncekit.console.server.frame import Console, plain, zone_of
 from oncekit.console.visible import text_of
 from oncekit.stack.records import is_pending, stands
@@ -32,7 +31,6 @@ def requests(console: Console, request: Request) -> Response:
         "statuses": STATUSES,
         "when": WHEN,
         "times": TIMES,
-        "kinds": KINDS,
         "kept": KEPT,
         "now": now,
     }
@@ -49,7 +47,6 @@ def record(console: Console, request: Request, id: str, refused: str = "", answe
         409 if refused else 200,
         id=id,
         operation=operation,
-        kind=KINDS[operation.status],
         seen=stands(known) if known else "",
         **_told(known or {}, now),
         story=operation.story(now),
