@@ -25,7 +25,7 @@ from oncekit.console.run import RUNNING, Run
 from oncekit.console.story import MISMATCH
 from oncekit.console.written import OwnWrites, Written
 from oncekit.contract.items import plain_item
-from oncekit.contract.lanes import DIRECT, MACHINES, Invoked, lane_of
+from oncekit.contract.lanes import MACHINES, Invoked, lane_of
 from oncekit.contract.objects import keys_below
 from oncekit.contract.record_form import ODD, is_whole
 from oncekit.contract.requests import id_of
@@ -34,8 +34,6 @@ from oncekit.local.endpoint.own_services import Answer, Proceed, Request, Servic
 from oncekit.local.execution import execution_of
 from oncekit.local.once_cloud import OPEN, LocalCloud
 
-_BY_A_FUNCTION = f'"{DIRECT}:'.encode()
-"""In what is asked of DynamoDB: the beginning of an owner, which each of its writes names."""
 KEPT = 10_000
 """Executions; of older ones nothing is kept, but the records that they wrote."""
 LONGEST_SAID = 2000
@@ -79,16 +77,15 @@ class LocalSource:
             watchers.remove(self.see)
 
     def _seeing(self, service: Service) -> Service:
-        """The service, and a look at what a function in the direct lane writes: no execution tells of it."""
+        """The service, and a look at what operators and functions in the direct lane write: no execution tells it."""
 
         def answer(request: Request, proceed: Proceed) -> Answer:
-            is_of_a_function = request.target == "UpdateItem" and _BY_A_FUNCTION in request.body
             noted = self._own.of(request, self._cloud.once.outputs["TableName"])
             answered = service(request, proceed)
             if noted and answered[0] < HTTPStatus.BAD_REQUEST:
                 with self._changed:
                     self._own.note(*noted)
-            if is_of_a_function:
+            if request.target == "UpdateItem":
                 self._look_again()
             return answered
 

@@ -182,6 +182,14 @@ def test_an_operator_releases_a_lock_after_being_asked(page: Page, cloud: LocalC
     assert (cloud.record("acme#ask-somebody#order-3") or {})["status"] == "FAILED"
 
 
+def test_an_open_page_with_choices_shows_what_somebody_else_decided(page: Page, cloud: LocalCloud) -> None:
+    page.goto(QUARANTINED)
+    with page.expect_response("**/changes"):
+        page.wait_for_selector(".choice.resolve")
+    LocalActions(cloud, Path()).resolve("acme#ask-somebody#order-3", "1", None)
+    page.wait_for_selector(".moments li.answer")
+
+
 def test_what_was_typed_into_a_form_that_was_refused_stays_there(page: Page, cloud: LocalCloud) -> None:
     page.goto(QUARANTINED)
     page.fill("[name=result]", "{")

@@ -37,7 +37,7 @@ async function refresh() {
 
 function show(page) {
   const fresh = one("[data-live]", page);
-  const typed = all("input, textarea", part).some(each => each.value); // is not taken away
+  const typed = all("input:not([type=hidden]), textarea", part).some(each => each.value); // is not taken away
   if (!fresh || typed || one("[data-asks]")) return;
   const folds = new Map(all("details", part).map(each => [where(each), each]));
   const scrolled = all(".pan, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
