@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from oncekit.console.parts import NAMED
@@ -43,7 +43,13 @@ SIGNS: Mapping[Kind, str] = {
     "quarantined": "■",
     "others": "↻",
 }
-ENDS: Mapping[Kind, str] = {"answer": "answered", "failure": "failed for good", "quarantined": "quarantined"}
+WAITS: Mapping[Kind, str] = {
+    "waited": "the lease",
+    "elsewhere": "work elsewhere",
+    "paused": "another attempt",
+    "quarantined": "a person",
+}
+ENDS: Mapping[Kind, str] = {"answer": "answered", "failure": "failed for good", "quarantined": "quarantined since"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,7 @@ class Story:
     """When the request came that began its last try."""
     ended: datetime.datetime | None
     end: str
-    """`answered`, `failed for good`, `quarantined`; `not answered yet` of what goes on."""
+    """`answered`, `failed for good`, `quarantined since`; `not answered yet` of what goes on."""
     lasts: str
     """How long in all, and how much of that it waited, and for what."""
 
@@ -117,9 +123,16 @@ def in_order(told: Iterable[Moment]) -> list[Moment]:
     return [each for _, each in sorted(timed, key=lambda pair: pair[0])]
 
 
+def _until_decided(moments: Sequence[Moment], now: datetime.datetime) -> Iterator[Moment]:
+    """A quarantine lasts until something goes on: where the decision is not kept any more, until that."""
+    for number, each in enumerate(moments):
+        goes_on = (after.at for after in moments[number + 1 :] if after.kind != "others" and after.at)
+        yield replace(each, until=next(goes_on, now)) if each.kind == "quarantined" and each.at else each
+
+
 def whole(told: Iterable[Moment], record: Mapping[str, Any], now: datetime.datetime) -> Story:
     """In order, with what they come to: its end is that of its record, if it has one."""
-    moments = in_order(told)
+    moments = list(_until_decided(in_order(told), now))
     asked = next((n for n in range(len(moments) - 1, -1, -1) if moments[n].kind == "asked"), None)
     of_try = moments[asked:] if asked is not None else moments
     began = moments[asked].at if asked is not None else None
@@ -135,26 +148,18 @@ def whole(told: Iterable[Moment], record: Mapping[str, Any], now: datetime.datet
     is_over = last is not None and record.get("status") != "QUARANTINED"
     until = ended if is_over and ended else now
     lasts = duration((until - began).total_seconds()) + ("" if is_over else " so far")
-    waited = " and ".join(_waited(of_try, began, until))
+    waited = " and ".join(_waited(of_try, began))
     return Story(moments, began, ended, end, f"{lasts}, of which {waited}" if waited else lasts)
 
 
-def _waited(moments: Sequence[Moment], began: datetime.datetime, now: datetime.datetime) -> Iterator[str]:
+def _waited(moments: Sequence[Moment], began: datetime.datetime) -> Iterator[str]:
     """For what it waited a second or longer in all."""
-    for kind, of in (("waited", "the lease"), ("elsewhere", "work elsewhere"), ("paused", "another attempt")):
+    for kind, of in WAITS.items():
         waits = [each for each in moments if each.kind == kind]
         seconds = sum(between(each.at or began, each.until) if each.seconds is None else each.seconds for each in waits)
         if seconds >= 1:
             most = "" if all(each.at for each in waits) else "at most "
             yield f"{most}{duration(seconds)} waiting for {of}"
-    seconds = 0.0
-    for number, each in enumerate(moments):
-        if each.kind == "quarantined" and each.at:
-            # What a person started again says so, too, where the decision itself is not kept any more.
-            goes_on = (after.at for after in moments[number + 1 :] if after.kind != "others" and after.at)
-            seconds += between(each.at, next(goes_on, now))
-    if seconds >= 1:
-        yield f"{duration(seconds)} waiting for a person"
 
 
 def between(at: datetime.datetime | None, until: datetime.datetime | None) -> float:

@@ -172,6 +172,7 @@ def _failed_unseen(error: str, was_started: bool, is_first: bool) -> Moment:
 
 def _starts(part: Part, number: int, now: datetime.datetime) -> Iterator[Moment]:
     """Of business logic, those that ended alike together; `number` is that of the first attempt."""
+    is_since = part.taken_as == "started again" and number == part.attempt
     for (end, error), group in groupby(part.starts, lambda each: (each.end, each.error)):
         some = list(group)
         at, until, ran = some[0].at, some[-1].until, sum(between(each.at, each.until) for each in some)
@@ -180,6 +181,7 @@ def _starts(part: Part, number: int, now: datetime.datetime) -> Iterator[Moment]
             yield Moment("failed", f"Lambda refused to start your function{times} ({error})", at, until, seconds=ran)
             continue
         which = f"attempt {number}" if len(some) == 1 else f"attempts {number} to {number + len(some) - 1}"
+        which += " since it was run again" if is_since else ""
         number += len(some)
         if end == "answered":
             yield Moment("ran", f"Your function ran ({which})", at, until)

@@ -180,6 +180,8 @@ def test_an_operation_that_a_person_had_started_again(cloud: LocalCloud, actions
     cloud.settle()
     again = "had it run again. It was started again. Your function failed (attempt 2, NeedsAttention). Quarantined"
     assert again in story(cloud, ASKING)
+    owner = cloud.describe((cloud.record(id_of(ASKING)) or {})["owner"])
+    assert "(attempt 1 since it was run again, NeedsAttention)" in itself(owner)
 
 
 def test_the_same_key_with_another_payload(cloud: LocalCloud) -> None:

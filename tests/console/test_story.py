@@ -192,6 +192,7 @@ def test_who_decided_what_is_told_and_how_long_it_waited_for_that(cloud: LocalCl
     me = getpass.getuser()
     said = [each.what for each in found.moments if each.kind == "person"]
     assert said == [f"{me} had it run again: no such charge", f"{me} gave its answer"]
+    assert [each.lasted for each in found.moments if each.kind == "quarantined"] == ["1 h", "10 min"]
     assert kinds(found)[-2:] == ["person", "answer"] and "of which 1 h 10 min waiting for a person" in total(found)
 
 
@@ -205,7 +206,7 @@ def test_a_released_key_begins_anew_and_the_decision_is_still_told(cloud: LocalC
     cloud.run(ASKING)
     found = told(cloud, id)
     assert kinds(found).count("asked") == 2 and "person" in kinds(found)
-    assert total(found).startswith("asked 0 min, quarantined 0 min")
+    assert total(found).startswith("asked 0 min, quarantined since 0 min")
     anew = [each.what for each in found.moments if each.kind == "asked"][1]
     assert "an effect from before may have happened twice" in anew
 
