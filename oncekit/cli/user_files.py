@@ -40,6 +40,15 @@ def _a_request() -> str:
     return mine[0].as_posix() if mine else "events/charge-payment.json"
 
 
+def no_request(place: str) -> str:
+    """What is said of an event that `names_nothing`."""
+    return (
+        f"{place} is no request: it has neither operation nor idempotencyKey. If it is a payload, write "
+        '{"operation": ..., "idempotencyKey": ..., "payload": ...} around it, as `once new` does in events/. If it is '
+        "a function's own event, in the direct lane, its test sends it, or its trigger, whose address `once up` prints."
+    )
+
+
 def read_result(name: str) -> str:
     """A result as the text that the library makes of it. Raises Problem when it cannot be read or is not JSON."""
     text, _ = read_json(name, "give the path of a file that has the result as JSON")

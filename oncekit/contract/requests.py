@@ -42,6 +42,9 @@ def id_in(text: str) -> str | None:
 
 
 def names_nothing(text: str) -> bool:
-    """Whether an execution's input is no request at all, such as an event of a function's own."""
-    request = opened(json.loads(text))
-    return isinstance(request, dict) and not {"operation", "idempotencyKey", "once"} & request.keys()
+    """Whether an execution's input is no request at all, such as an event of a function's own. False of no JSON."""
+    try:
+        request = opened(json.loads(text))
+    except (ValueError, RecursionError):
+        return False
+    return not isinstance(request, dict) or not {"operation", "idempotencyKey", "once"} & request.keys()

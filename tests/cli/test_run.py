@@ -87,6 +87,7 @@ def test_every_bad_event_fails_with_a_message_and_exits_with_one(here: Callable[
     [
         ({"Records": [{"body": "{}"}]}, True),
         ({"httpMethod": "POST", "path": "/orders", "body": "{}"}, True),
+        ([{"orderId": "1"}, {"orderId": "2"}], True),
         ({"operation": "charge-payment", "payload": {}}, False),
         ({"event": {"detail": {}}, "once": {"operation": "charge-payment", "key": ["id"], "payload": []}}, False),
     ],

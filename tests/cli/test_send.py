@@ -118,6 +118,16 @@ def test_request_that_the_fast_lane_handed_over_is_told_of_as_that(operator: Ope
 
 
 @pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge"])
+@pytest.mark.parametrize("body", [{"orderId": "1"}, {"Records": [{"body": "{}"}]}, [{"a": 1}, {"a": 2}]])
+def test_what_is_no_request_is_refused_before_it_is_sent(operator: Operator, via: str, body: object) -> None:
+    given = operator.file(json.dumps(body), "charge-card-message.json")
+    before = operator.executions()
+    done = operator.once("send", given, "--via", via)
+    assert (done.code, done.out, operator.executions()) == (2, "", before)
+    assert "charge-card-message.json is no request: it has neither operation nor idempotencyKey." in done.err
+
+
+@pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge"])
 def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operator, via: str) -> None:
     with operator.cloud.delivering():
         done = operator.once("send", event(operator), "--via", via, "--duplicates", "2", "--json").answer
@@ -215,6 +225,6 @@ def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.M
 
 
 def test_of_a_request_without_an_id_it_says_where_it_is_kept(operator: Operator) -> None:
-    done = operator.once("send", operator.file("{}", "event.json"))
+    done = operator.once("send", event(operator, idempotencyKey=None))
     assert done.code == 0 and "once show" not in done.err and "`once ls --rejected`" in done.err
     assert operator.cloud.wait(done.out.strip()).states[-1] == "RequestRefused"

@@ -10,6 +10,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -862,6 +863,35 @@ def test_a_request_is_sent_again_or_with_a_new_key(cloud: LocalCloud, visitor: V
     assert request["payload"] == charge()["payload"] and request["idempotencyKey"].startswith(key)
     assert 'name="times" value="1"' in page and "<option selected>fast</option>" in page
     assert (request["idempotencyKey"] == "order-1") is not bool(fresh)
+
+
+OWN_EVENTS = [{"orderId": "1", "amount": 4200}, {"source": "shop", "detail": {"orderId": "1"}}, [{"a": 1}, {"a": 2}], 7]
+
+
+@pytest.mark.parametrize("event", OWN_EVENTS)
+def test_what_is_no_request_is_refused_before_anything_is_started(visitor: Visitor, event: object) -> None:
+    answer = visitor.post("/start", {"request": json.dumps(event), "times": "3", "lane": "full"})
+    page = html.unescape(answer.text)
+    assert answer.status_code == 422 and "no request: it has neither operation nor idempotencyKey." in page
+    assert "`once new` does in events/" in page and "No request has come yet" in visitor.get("/").text
+
+
+def test_start_offers_requests_and_no_messages_of_a_queue_or_events_of_a_bus(
+    cloud: LocalCloud, source: LocalSource, tmp_path: Path
+) -> None:
+    (tmp_path / "events").mkdir()
+    visitor = Visitor(source, LocalActions(cloud, tmp_path))
+    for number, event in enumerate(OWN_EVENTS):
+        (tmp_path / f"events/a-{number}-message.json").write_text(json.dumps(event))
+    assert "No requests in events/ here." in visitor.get("/start").text
+    (tmp_path / "events/charge.json").write_text(json.dumps(charge()))
+    (tmp_path / "events/torn.json").write_text('{"operation": ')
+    page = html.unescape(visitor.get("/start").text)
+    assert re.findall(r'<a href="/start\?event=(.*?)"( aria-current)?', page) == [
+        ("charge", " aria-current"),
+        ("torn", ""),
+    ]
+    assert json.loads(re.findall(r"<textarea.*?>(.*?)</textarea>", page, re.DOTALL)[0]) == charge()
 
 
 # ---- a storm ----

@@ -26,10 +26,10 @@ from oncekit.cli.outcomes import (
     message_in,
 )
 from oncekit.cli.terminal import say
-from oncekit.cli.user_files import read_event, where
+from oncekit.cli.user_files import no_request, read_event, where
 from oncekit.contract.lanes import FAST, MACHINES, Lane
 from oncekit.contract.quotas import EXPRESS_SECONDS
-from oncekit.contract.requests import id_in
+from oncekit.contract.requests import id_in, names_nothing
 from oncekit.problem import Problem
 from oncekit.stack import ways
 from oncekit.stack.aws_errors import is_denied
@@ -106,6 +106,8 @@ def send(
     if wait and via != ways.DIRECT:
         raise Problem(f"--wait: it is for direct starts; leave out --via {via}, or ask `once show ID` later")
     request = read_event(event)
+    if names_nothing(request):
+        raise Problem(no_request(where(event)))
     with on_stack(Place(stack, profile, region), where(event)) as there:
         start_in = lane_to_start(lane, there.parameters)
         if wait:
@@ -136,10 +138,7 @@ def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
     id = id_in(request)
     if not as_json:
         say(*done["sent"])
-        refused = (
-            "It names no id, so it is refused: `once ls --rejected` shows it then. An event of a function in the "
-            "direct lane goes to its own trigger."
-        )
+        refused = "It names no id, so it is refused: `once ls --rejected` shows it then."
         _tell(refused if id is None else f"`once show {quote(id)}` tells how it stands.")
     return {"id": id, **done}
 

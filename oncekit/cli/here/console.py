@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.template import clear_errors
-from oncekit.cli.user_files import MOST_BYTES, result_of
+from oncekit.cli.user_files import MOST_BYTES, no_request, result_of
 from oncekit.console.actions import Refused
 from oncekit.contract.lanes import FAST, MACHINES, Lane, lane_of
-from oncekit.contract.requests import id_of
+from oncekit.contract.requests import id_of, names_nothing
 from oncekit.local.clock import RealClock
 from oncekit.problem import Problem
 from oncekit.stack import decisions
@@ -58,7 +58,8 @@ class LocalActions:
 
     def events(self) -> Mapping[str, str]:
         files = [path for path in sorted(self._folder.glob("*.json")) if path.is_file()]
-        return {os.fsencode(path.stem).decode("utf-8", "replace"): path.read_text("utf-8", "replace") for path in files}
+        texts = ((os.fsencode(path.stem), path.read_text("utf-8", "replace")) for path in files)
+        return {name.decode("utf-8", "replace"): text for name, text in texts if not names_nothing(text)}
 
     def faults(self) -> Mapping[str, str]:
         return FAULTS
@@ -73,6 +74,8 @@ class LocalActions:
             request = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise Refused(f"not JSON: {error}") from error
+        if names_nothing(text):
+            raise Refused(no_request("This"))
         chosen: Lane = "fast" if lane == "fast" else "full"
         if MACHINES[chosen] not in self._cloud.once.outputs:
             raise Refused(f"the template has no {chosen} lane")

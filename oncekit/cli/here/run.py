@@ -16,7 +16,7 @@ from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.output import Attempts, is_of_lambda
 from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
-from oncekit.cli.user_files import read_event, where
+from oncekit.cli.user_files import no_request, read_event, where
 from oncekit.console.parts import RECOVERY
 from oncekit.contract.lanes import FULL, MACHINES
 from oncekit.contract.requests import names_nothing
@@ -84,16 +84,8 @@ def run(
         report.print_table(executions, effects)
     tell(*output)
     report.tell_denials(denials)
-    tell(*(_told_of_own_event(event) for event, text in given if names_nothing(text)))
+    tell(*(no_request(where(event)) for event, text in given if names_nothing(text)))
     return report.exit_code(executions)
-
-
-def _told_of_own_event(event: str) -> str:
-    return (
-        f"{where(event)} is no request: it has neither operation nor idempotencyKey. If it is a payload, write "
-        '{"operation": ..., "idempotencyKey": ..., "payload": ...} around it, as `once new` does in events/. If it is '
-        "a function's own event, in the direct lane, its test sends it, or its trigger, whose address `once up` prints."
-    )
 
 
 def _follow(cloud: LocalCloud, arn: str, quiet: bool) -> Execution:
