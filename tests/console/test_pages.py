@@ -751,12 +751,28 @@ def test_refused_requests_are_started_again_when_they_can_succeed(
     cloud.run(charge())
     cloud.run(charge(amount=1))
     assert "its key belongs to another payload" in visitor.get("/waiting").text
-    assert "0 of 1" in visitor.after(visitor.post("/waiting", {"replay": "PayloadMismatch"}))
+    none = visitor.post("/waiting", {"replay": "PayloadMismatch"})
+    assert none.status_code == 409 and "None of 1 refused request was started again: its key belongs to" in none.text
     cloud.client("dynamodb").delete_item(TableName=cloud.outputs["TableName"], Key={"id": {"S": ID}})
     assert "its key belongs to another payload" not in visitor.get("/waiting").text
     assert "1 of 1" in visitor.after(visitor.post("/waiting", {"replay": "PayloadMismatch"}))
     cloud.settle()
     assert [row.part.ending.kind for row in source.rows(ID)][-1:] == ["stored"] and len(source.rows(ID)) == 3
+
+
+def test_where_no_refused_request_starts_again_it_is_said_why_and_what_to_do(
+    cloud: LocalCloud, visitor: Visitor
+) -> None:
+    for request in (BAD, BAD, charge("no-function") | {"operation": "unheard-of"}):
+        cloud.run(request)
+    none = visitor.post("/waiting", {"replay": "InvalidRequest"})
+    assert none.status_code == 409 and 'class="notice bad"' in none.text
+    [told] = re.findall("None of 3 refused requests was started again: (.*?)</p>", none.text)
+    assert told.count("its sender has to correct it") == 1 and "deploy the function, and name it in Operations" in told
+    assert "let their senders send them again, or discard them" in told
+    assert len(cloud.rejected()) == 3
+    gone = visitor.post("/waiting", {"replay": "PayloadMismatch"})
+    assert gone.status_code == 409 and "no refused request with PayloadMismatch is kept any more" in gone.text
 
 
 def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visitor: Visitor) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MOST_REFUSED = 100
 """Refused requests that the page shows, the oldest: each is a read, and may be a look at a record."""
+MOST_REASONS = 3
+"""Why none could be started again: of those whose requests were not kept, each has one of its own."""
 
 
 @contextmanager
@@ -113,15 +115,23 @@ class LocalActions:
 
     def replay(self, error: str) -> str:
         with _refusing():
-            done = [each["outcome"] for each in handle(self._stack(), "start", error)["requests"]]
-        return f"{done.count(STARTED)} of {len(done)} refused requests started again"
+            done = handle(self._stack(), "start", error)["requests"]
+        if not done:
+            raise Refused(f"no refused request with {error} is kept any more")
+        started, requests = [each["outcome"] for each in done].count(STARTED), _requests(len(done))
+        if not started:
+            why = list(dict.fromkeys(each["reason"] for each in done))
+            told = "; ".join([*why[:MOST_REASONS], *(["..."] if why[MOST_REASONS:] else [])])
+            what = "correct what you can and start them again, let their senders send them again, or discard them"
+            raise Refused(f"None of {len(done)} refused {requests} was started again: {told}. What to do: {what}")
+        return f"{started} of {len(done)} refused {requests} started again"
 
     def discard(self, error: str, last: str) -> str:
         if not error:
             raise Refused("say which requests are lost on purpose: the name of their error")
         with _refusing():
             gone = len(handle(self._stack(), "delete", error, last=last)["requests"])
-        return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
+        return f"{gone} refused {_requests(gone)} with {error} deleted"
 
     def retry(self, id: str, because: str | None = None, seen: str | None = None) -> str:
         with _refusing():
@@ -154,6 +164,10 @@ class LocalActions:
         session = SimpleNamespace(client=lambda service, **_: cloud.client(service))
         once = cloud.once
         return Stack(once.name, once.outputs, once.parameters, session, cloud.endpoint_url, now=cloud.clock.now)
+
+
+def _requests(count: int) -> str:
+    return "request" if count == 1 else "requests"
 
 
 @contextmanager
