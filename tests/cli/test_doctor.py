@@ -94,10 +94,21 @@ def test_healthy_stack_has_an_answer_to_each_question_and_nothing_wrong(operator
     assert (done.code, done.err) == (0, "")
     answers = done.out.splitlines()
     assert [line.split()[1] for line in answers[:-2]] == QUESTIONS
-    assert {line[0] for line in answers[:-2]} == {"✓"} and answers[-1].startswith("Nothing wrong, 0 warnings")
+    assert {line[0] for line in answers[:-2] if " alarms " not in line} == {"✓"}
+    assert answers[-1].startswith("Nothing wrong, 0 warnings")
     assert "CREATE_COMPLETE" in answers[0] and "Lane is full" in answers[1]
     assert re.search("✓ functions .*charge-payment.*CacheResponseFunction can be invoked\n", done.out)
     assert found(operator) == {}
+
+
+def test_alarms_are_not_said_to_be_silent_where_nobody_evaluates_them(
+    operator: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = operator.once("doctor").out
+    assert re.search(r"^- alarms +the local cloud evaluates none of its \d+ alarms$", out, re.MULTILINE)
+    assert out.endswith("Nothing wrong, 0 warnings, 1 not looked at.\n")
+    monkeypatch.setattr(Stack, "is_local", False)
+    assert re.search(r"^✓ alarms +none of \d+ rings$", operator.once("doctor").out, re.MULTILINE)
 
 
 def test_it_only_reads(operator: Watched) -> None:
