@@ -80,7 +80,7 @@ def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[
 def is_to_begin(record: Record, run: Run | None) -> bool:
     """Whether its owner waits before the last attempt that the record counts, or ended in that wait."""
     states = [each.state for each in run.visits] if run and run.arn == record["owner"] else []
-    return "BackOff" in states and WORK not in states[-states[::-1].index("BackOff") :]
+    return next((each == "BackOff" for each in reversed(states) if each in ("BackOff", WORK)), False)
 
 
 def everything_at_that_time(group: str, record: Record) -> str:

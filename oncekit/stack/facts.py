@@ -43,8 +43,8 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
     """The object that --json prints. Without a record, as of a request that was refused, most of it is None.
 
     `requestKept` says where the request of an open record is and until when, or where it is not; `log` how to read what
-    an owner in the fast or the direct lane logged, `notFound` how many attempts are missing, `notBegun` that the last
-    one that the record counts is still to begin.
+    an owner in the fast or the direct lane logged, `notFound` how many attempts are missing, one that goes on and has
+    logged nothing yet among them, `notBegun` that the last one that the record counts is still to begin.
     """
     if not about.startswith("arn:"):
         record, run = find(stack, about), None

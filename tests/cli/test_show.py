@@ -20,6 +20,7 @@ from logged import GROUP, logged, own
 from operating import ID, Operator, put
 
 from oncekit.cli.here.kept_logs import KeptLogs
+from oncekit.local.engine.boundaries import Boundary, boundaries
 from oncekit.local.engine.interceptors import fails
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.stack.executions import events_of, where_its_path_is
@@ -417,22 +418,51 @@ def test_attempt_of_a_pending_operation_is_not_said_to_have_crashed(operator: Op
     assert f"was not found in {GROUP}: what it logged is not there yet, or not any more. " in text
 
 
-def test_attempt_that_its_owner_still_waits_for_is_not_missed(operator: Operator) -> None:
+@pytest.mark.parametrize("state", ["BackOff", "ReadRecord"])
+def test_attempt_that_its_owner_still_waits_for_is_not_missed(operator: Operator, state: str) -> None:
     operator.script({"exit": 3}, {"return": 7})
     told: list[Any] = []
 
-    def look(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state == "ReadRecord":
+    def look(at: Boundary) -> None:
+        if (at.place, at.state) == ("enter", state):
             told.extend([shown(operator), operator.once("show", ID, columns=400).out])
-        return proceed()
 
-    with operator.cloud.intercept(look):
+    with boundaries(look):
         operator.cloud.run(operator.request("retry"))
     waiting, text = told
     assert (waiting["record"]["attempts"], waiting["notFound"], waiting["notBegun"]) == (2, 1, True)
     assert "attempts    2, the last of which is still to begin\n" in text and "Its only attempt was not found" in text
     ended = shown(operator)
     assert (ended["record"]["attempts"], ended["notFound"], ended["notBegun"]) == (2, 2, False)
+
+
+NOT_YET = "goes on, and nothing that names it is logged yet"
+
+
+@pytest.mark.parametrize(("lane", "told_as"), [("full", NOT_YET), ("fast", NOT_YET.replace("goes", "may go", 1))])
+def test_an_attempt_that_goes_on_is_not_said_to_have_crashed(operator: Operator, lane: Any, told_as: str) -> None:
+    operator.script({"exit": 3}, {"return": 7})
+    with operator.holding("ExecuteBusinessLogic") as reached:
+        operator.cloud.start(operator.request("retry"), lane=lane)
+        assert reached.wait(20)
+        told, text = shown(operator), operator.once("show", ID, columns=400).out
+    assert (told["record"]["attempts"], told["notFound"]) == (1, 1)
+    assert f"Its only attempt {told_as}. This shows" in text and "was not found" not in text and "crashed" not in text
+
+
+def test_attempts_that_are_missing_are_told_beside_the_one_that_goes_on(operator: Operator) -> None:
+    texts: list[str] = []
+
+    def look(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.action == "invoke":
+            texts.append(operator.once("show", ID, columns=400).out)
+        return proceed()
+
+    operator.script({"exit": 3}, {"exit": 3}, {"return": 7})
+    with operator.cloud.intercept(look):
+        operator.cloud.run(operator.request("retry"))
+    assert f"Attempt 2 {NOT_YET}; 1 of its 2 attempts was not found in {GROUP}: an attempt that crashed" in texts[1]
+    assert f"Attempt 3 {NOT_YET}; 2 of its 3 attempts were not found in {GROUP}: an attempt that crashed" in texts[2]
 
 
 # ---- the logs of `once up` ----

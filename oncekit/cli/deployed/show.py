@@ -35,6 +35,8 @@ IN_LANE = {
     FAST: "fast: its owner cannot be asked",
     DIRECT: "direct: its owner, an invocation of its function, cannot be asked",
 }
+GOES_ON = {"RUNNING": "goes on", MAY_RUN: "may go on"}
+"""By the status of its owner, the last attempt."""
 MOST_LINES = 40
 """Of an attempt, the last ones, that are shown to people."""
 MOST_FAILURES = 10
@@ -204,13 +206,29 @@ def _logs(shown: dict[str, Any]) -> Iterator[str | Entry]:
         if (left_out := len(printed) - MOST_LINES) > 0:
             yield f"  … {left_out:,} earlier lines, with --json"
         yield from (f"  {line}" for line in printed[-MOST_LINES:] or ["it printed nothing"])
-    if (missing := shown["notFound"]) and shown["logCommand"]:
-        begun = shown["record"]["attempts"] - shown["notBegun"]
-        of = "Its only attempt" if begun == 1 else f"{missing} of its {begun} attempts"
-        was = "was" if missing == 1 else "were"
-        why = f"{of} {was} not found in {shown['logGroup']}: {_why_not_found(shown, begun)}. "
-        yield Entry("", f"{why}This shows everything that was logged at that time:")
+    if shown["notFound"] and shown["logCommand"]:
+        yield Entry("", f"{'; '.join(_missing(shown))}. This shows everything that was logged at that time:")
         yield shown["logCommand"]
+
+
+def _missing(shown: dict[str, Any]) -> Iterator[str]:
+    """Of the last attempt, while it goes on, that it has logged nothing yet; of the others that they were not found."""
+    missing, begun = shown["notFound"], shown["record"]["attempts"] - shown["notBegun"]
+    only = "Its only attempt" if begun == 1 else ""
+    if (goes_on := GOES_ON.get(shown["ownerStatus"])) and not shown["notBegun"] and not _is_last_found(shown):
+        yield f"{only or f'Attempt {begun}'} {goes_on}, and nothing that names it is logged yet"
+        missing -= 1
+    if missing:
+        was = "was" if missing == 1 else "were"
+        of = only or f"{missing} of its {begun} attempts"
+        yield f"{of} {was} not found in {shown['logGroup']}: {_why_not_found(shown, begun)}"
+
+
+def _is_last_found(shown: dict[str, Any]) -> bool:
+    """By its number, or as the owner in the direct lane."""
+    record, invoked = shown["record"], Invoked.of(shown["record"]["owner"])
+    found = [(each["attempt"], each["requestId"]) for each in shown["attempts"]]
+    return any(number == record["attempts"] or (invoked and request == invoked.request) for number, request in found)
 
 
 def _why_not_found(shown: dict[str, Any], begun: int) -> str:
