@@ -205,7 +205,7 @@ def _logs(shown: dict[str, Any]) -> Iterator[str | Entry]:
         printed = list(_printed(each["lines"]))
         if (left_out := len(printed) - MOST_LINES) > 0:
             yield f"  … {left_out:,} earlier lines, with --json"
-        yield from (f"  {line}" for line in printed[-MOST_LINES:] or ["it printed nothing"])
+        yield from (f"  {line}" for line in printed[-MOST_LINES:] or ["it printed nothing of its own"])
     if shown["notFound"] and shown["logCommand"]:
         yield Entry("", f"{'; '.join(_missing(shown))}. This shows everything that was logged at that time:")
         yield shown["logCommand"]
