@@ -15,7 +15,7 @@ from oncekit.contract.lanes import FULL
 from oncekit.contract.record_form import OPEN
 from oncekit.contract.requests import id_in, opened
 from oncekit.problem import Problem
-from oncekit.stack import attempts, executions, kept
+from oncekit.stack import attempts, executions, kept, rejected
 from oncekit.stack.aws_errors import is_denied
 from oncekit.stack.records import Record, find, has_expired
 from oncekit.stack.stack import Stack
@@ -32,6 +32,7 @@ KEYS = (
         "steps",
         "request",
         "requestKept",
+        "refused",
         "log",
         "console",
     ),
@@ -39,12 +40,18 @@ KEYS = (
 )
 
 
+MOST_READ = 25
+"""Refused requests, the newest of all: the key of one does not say whose it is, and each is read by a call."""
+
+
 def inspect(stack: Stack, about: str) -> dict[str, Any]:
     """The object that --json prints. Without a record, as of a request that was refused, most of it is None.
 
-    `requestKept` says where the request of an open record is and until when, or where it is not; `log` how to read what
-    an owner in the fast or the direct lane logged, `notFound` how many attempts are missing, one that goes on and has
-    logged nothing yet among them, `notBegun` that the last one that the record counts is still to begin.
+    `requestKept` says where the request of an open record is and until when, or where it is not; `refused` is the last
+    request with this id that was refused and is kept, if it is among the newest: {key, error, message, refusedAt}.
+    `log` is how to read what an owner in the fast or the direct lane logged, `notFound` how many attempts are missing,
+    one that goes on and has logged nothing yet among them, `notBegun` that the last one that the record counts is still
+    to begin.
     """
     if not about.startswith("arn:"):
         record, run = find(stack, about), None
@@ -79,6 +86,7 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
         "requestKept": kept_where,
+        "refused": _refused(stack, record["id"]),
         "log": executions.where_its_log_is(stack, owner, logged["logGroup"]),
         "console": _console(stack, record, run),
         "execution": run and executions.as_json(run),
@@ -126,6 +134,25 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
         return None, None
     found = kept.find(stack, record)
     return found.text and opened(json.loads(found.text)), found.where
+
+
+def _refused(stack: Stack, id: str) -> dict[str, Any] | None:
+    if (found := last_refused(stack, id, MOST_READ)) is None:
+        return None
+    told = {"key": found.key, "error": found.error, "message": found.message}
+    return told | {"refusedAt": rejected.time_of(found.key)}
+
+
+def last_refused(stack: Stack, id: str, most: int | None = None) -> rejected.Rejected | None:
+    """As `newest`; None where it may not be seen: who may read records need not be let into the bucket."""
+    from botocore.exceptions import ClientError
+
+    try:
+        return rejected.newest(stack, id, most)
+    except ClientError as error:
+        if not is_denied(error.response["Error"]["Code"]):
+            raise
+        return None
 
 
 def _console(stack: Stack, record: Record, run: Run | None) -> str | None:

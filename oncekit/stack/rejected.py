@@ -94,9 +94,10 @@ def shown(stack: Stack, key: str) -> dict[str, Any]:
     return {**_handled(stack, found, "list"), "input": found.text}
 
 
-def newest(stack: Stack, id: str) -> str | None:
-    """The key of the last request with an id that was refused and is kept."""
-    return max((each.key for each in refused(stack) if each.id == id), default=None)
+def newest(stack: Stack, id: str, most: int | None = None) -> Rejected | None:
+    """The last request with an id that was refused and is kept; it is looked for among the newest `most` of all."""
+    looked = (_find(stack, key) for key in list(keys_of(stack))[::-1][:most])
+    return next((each for each in looked if each and each.id == id), None)
 
 
 def _find(stack: Stack, key: str) -> Rejected | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ConnectionClosedError
+from botocore.exceptions import ClientError, ConnectionClosedError
 from logged import GROUP, logged, own
 from operating import ID, Operator, put
 
@@ -24,7 +24,7 @@ from oncekit.local.engine.boundaries import Boundary, boundaries
 from oncekit.local.engine.interceptors import fails
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.stack.executions import events_of, where_its_path_is
-from oncekit.stack.facts import KEYS
+from oncekit.stack.facts import KEYS, MOST_READ
 from oncekit.stack.stack import Stack, connect
 
 PLAIN = Path(__file__).parents[1] / "functions" / "plain_echo"
@@ -107,6 +107,45 @@ def test_what_is_pending_says_since_when_until_when_and_how_a_person_ends_it(ope
     assert told["ownerStatus"] == "PENDING" and "Waits for work elsewhere to end it" in told["summary"]
     assert any("once resolve 'default#told#k' --result FILE  # if the work is done" in line for line in lines)
     assert any("once retry 'default#told#k'  # if it is lost" in line for line in lines)
+
+
+def test_the_newest_request_that_was_refused_under_the_key_is_told(operator: Operator) -> None:
+    operator.cloud.run(operator.request())
+    assert shown(operator)["refused"] is None and "  refused " not in operator.once("show", ID).out
+    operator.keep_refused("old", "InvalidRequest", input=operator.request())
+    mismatch = operator.cloud.run(operator.request() | {"payload": {"b": 1}})
+    operator.refuse_requests("another")
+    told, text = shown(operator), operator.once("show", ID, columns=400).out
+    refused = told["refused"]
+    assert list(refused) == ["key", "error", "message", "refusedAt"] and refused["error"] == "PayloadMismatch"
+    line = f"  refused     PayloadMismatch, at {refused['refusedAt']}, kept: `once show {refused['key']}`"
+    assert line in text.splitlines()
+    assert operator.once("show", refused["key"], "--json").answer["refusedBy"] == mismatch.arn
+    assert shown(operator, mismatch.arn)["refused"] == refused
+
+
+@pytest.mark.parametrize("call", ["ListObjectsV2", "GetObject"])
+def test_who_may_not_see_refused_requests_sees_the_rest(operator: Operator, call: str) -> None:
+    operator.cloud.run(operator.request())
+    operator.cloud.run(operator.request() | {"payload": {"b": 1}})
+    operator.before(call, _denied)
+    done = operator.once("show", ID)
+    assert done.code == 0 and "COMPLETED" in done.out and "  refused " not in done.out
+    assert "  refused " in operator.once("show", ID).out
+
+
+def _denied() -> None:
+    raise ClientError({"Error": {"Code": "AccessDenied"}}, "ListObjectsV2")
+
+
+def test_of_many_refused_requests_only_the_newest_are_read(operator: Operator) -> None:
+    operator.cloud.run(operator.request())
+    operator.keep_refused("0", "InvalidRequest", input=operator.request())
+    for number in range(1, MOST_READ):
+        operator.keep_refused(f"1-{number}", "InvalidRequest", input=operator.request() | {"idempotencyKey": "other"})
+    assert shown(operator)["refused"] is not None
+    operator.keep_refused("2", "InvalidRequest", input=operator.request() | {"idempotencyKey": "other"})
+    assert shown(operator)["refused"] is None
 
 
 def test_what_its_ticket_ended_has_no_owner_in_a_lane(operator: Operator) -> None:

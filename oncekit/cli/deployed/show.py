@@ -22,9 +22,8 @@ from oncekit.contract.lanes import DIRECT, FAST, FULL, Invoked
 from oncekit.contract.words import RELEASED
 from oncekit.problem import Problem
 from oncekit.stack import rejected as refused
-from oncekit.stack.aws_errors import is_denied
 from oncekit.stack.executions import LEASE_OVER, MAY_RUN, NO_EXECUTION
-from oncekit.stack.facts import inspect
+from oncekit.stack.facts import inspect, last_refused
 from oncekit.stack.listing import since
 from oncekit.stack.records import Missing, Record, is_pending
 from oncekit.stack.session import Place
@@ -61,9 +60,10 @@ def show(
     """Show all that is known about an id, and what to do next.
 
     That is what happened, and when: the total first, then owners, crashes, waits, and who decided what (times in UTC);
-    its record, its request and until when this is kept, its owner with the path
-    that it took, and what business logic printed and logged in each attempt; --json has the input and output of each
-    state. For the ARN of an execution, the same about the id of its request, with the path of that execution.
+    its record, its request and until when this is kept, the last request that was refused under its key (if it is among
+    the newest refused ones), its owner with the path that it took, and what business logic printed and logged in each
+    attempt; --json has the input and output of each state. For the ARN of an execution, the same about the id of its
+    request, with the path of that execution.
 
     An owner in the fast lane, or in the direct one, where it is an invocation of the function, cannot be looked up. Its
     status comes from the record: MAY_RUN until its lease is over, LEASE_OVER after that, or ENDED if it holds no lock
@@ -77,7 +77,8 @@ def show(
     everything which was logged at that time is printed.
 
     JSON: {id, summary, timeline: {total, askedAt, endedAt, moments: [{at, until, kind, sign, what, lasted,
-    executions}]}, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
+    executions}]}, expired, record, lane, ownerStatus, steps, request, requestKept,
+    refused: {key, error, message, refusedAt}, log, console,
     execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId,
     stream, lines: [{at, text}]}], notFound, notBegun, logCommand}; `states` are {state, enteredAt, exitedAt, input,
     output, errors}, `at` is in epoch ms. Of a refused request {key, id, operation, error, message, refusedAt,
@@ -96,15 +97,8 @@ def show(
 
 def _refused(stack: Stack, id: str) -> str:
     """Where a request without a record is, if it was refused."""
-    from botocore.exceptions import ClientError
-
-    try:
-        key = refused.newest(stack, id)
-    except ClientError as error:  # who may read records need not be let into the bucket
-        if not is_denied(error.response["Error"]["Code"]):
-            raise
-        return ""
-    return f". A request with this id was refused, and is kept: `once show {key}`" if key else ""
+    found = last_refused(stack, id)
+    return f". A request with this id was refused, and is kept: `once show {found.key}`" if found else ""
 
 
 def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
@@ -145,6 +139,9 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
             yield f"  {key:<12}{short(record[key])}{again}{to_begin}"
     if "error" in record:
         yield _entry("error", f"{short(record['error']['name'])}: {record['error']['message']}")
+    if last := shown["refused"]:
+        at = f", at {last['refusedAt']}" if last["refusedAt"] else ""
+        yield _entry("refused", f"{short(last['error'])}{at}, kept: `once show {last['key']}`")
     for key in ("result", "resultRef"):
         if key in record:  # a reference is there to be copied
             yield _entry(key, text_of(record[key]), is_value=key == "result")
