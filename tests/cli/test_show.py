@@ -97,6 +97,14 @@ def test_an_owner_in_the_fast_lane_is_told_of_by_its_record(operator: Operator) 
 
 
 @pytest.mark.parametrize("lane", ["full", "fast"])
+def test_the_owner_is_called_by_the_name_of_its_execution(operator: Operator, lane: Any) -> None:
+    ended = operator.cloud.run(operator.request(), lane=lane)
+    lines = operator.once("show", ID, columns=400).out.splitlines()
+    [owner] = [line.split()[-1] for line in lines if line.startswith("  owner ")]
+    assert owner == ended.name
+
+
+@pytest.mark.parametrize("lane", ["full", "fast"])
 def test_what_is_pending_says_since_when_until_when_and_how_a_person_ends_it(operator: Operator, lane: str) -> None:
     record = operator.pending(lane=lane)
     told, lines = shown(operator), operator.once("show", ID, columns=200).out.splitlines()

@@ -18,7 +18,7 @@ from oncekit.cli.terminal import Entry
 from oncekit.console.decided import was_run_again
 from oncekit.console.visible import short, text_of
 from oncekit.console.words import iso
-from oncekit.contract.lanes import DIRECT, FAST, FULL, Invoked
+from oncekit.contract.lanes import DIRECT, FAST, FULL, Invoked, name_of
 from oncekit.contract.words import RELEASED
 from oncekit.problem import Problem
 from oncekit.stack import rejected as refused
@@ -170,7 +170,7 @@ def _timeline(told: dict[str, Any]) -> Iterator[str | Entry]:
 
 def _about_the_owner(shown: dict[str, Any]) -> Iterator[str | Entry]:
     owner = shown["record"]["owner"]
-    yield _entry("owner", f"{shown['ownerStatus']}  {short(str(Invoked.of(owner) or owner.rpartition(':')[2]))}")
+    yield _entry("owner", f"{shown['ownerStatus']}  {short(name_of(owner))}")
     if shown["log"]:
         yield Entry("", f"the owner in the {shown['lane']} lane: {shown['log']}")
     if shown["console"]:
@@ -180,7 +180,7 @@ def _about_the_owner(shown: dict[str, Any]) -> Iterator[str | Entry]:
 def _path(execution: dict[str, Any]) -> Iterator[str | Entry]:
     states = execution["states"]
     ended = f" to {execution['endedAt']}" if execution["endedAt"] else ""
-    about = f"{execution['execution'].rpartition(':')[2]}  {execution['status']}  {execution['startedAt']}{ended}"
+    about = f"{name_of(execution['execution'])}  {execution['status']}  {execution['startedAt']}{ended}"
     yield Entry("path of ", about)
     yield Entry("  ", " → ".join(each["state"] for each in states))
     failures = [(each["state"], failure) for each in states for failure in each["errors"]]

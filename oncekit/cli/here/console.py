@@ -15,7 +15,7 @@ from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.template import clear_errors
 from oncekit.cli.user_files import MOST_BYTES, no_request, result_of
 from oncekit.console.actions import Refused
-from oncekit.contract.lanes import FAST, MACHINES, Lane, lane_of
+from oncekit.contract.lanes import FAST, MACHINES, Lane, lane_of, name_of
 from oncekit.contract.requests import id_of, names_nothing
 from oncekit.local.clock import RealClock
 from oncekit.problem import Problem
@@ -136,7 +136,7 @@ class LocalActions:
     def retry(self, id: str, because: str | None = None, seen: str | None = None) -> str:
         with _refusing():
             started: str = decisions.retry(self._stack(), id, because, seen)["executionArn"]
-        return f"{id}: started again as {started.rpartition(':')[2]}"
+        return f"{id}: started again as {name_of(started)}"
 
     def release(self, id: str, because: str | None = None, seen: str | None = None) -> str:
         with _refusing():
