@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from oncekit.console.visible import visible
 
+_END = re.compile(r"\r?\n|\r")
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _PIECE = re.compile(rf'"\\u0000(?P<number>[-+.\w]+)"|(?P<key>{_STRING})(?=: )|(?P<string>{_STRING})|(?P<word>[a-z]+)')
 
@@ -51,8 +52,8 @@ def _in_its_class(piece: re.Match[str]) -> str:
 
 
 def as_it_is(text: str) -> Markup:
-    """As HTML, line by line."""
-    return escape("\n".join(map(visible, text.split("\n"))))
+    """As HTML, line by line, whatever ends a line: Lambda's runtime client puts carriage returns into a traceback."""
+    return escape("\n".join(map(visible, _END.split(text))))
 
 
 def members_of(text: str | None) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from scenario import charge
 
 from oncekit.console.here import run_here
-from oncekit.console.json_text import set_out
+from oncekit.console.json_text import as_it_is, set_out
 from oncekit.console.logs import log_of
 from oncekit.console.words import iso
 from oncekit.contract.requests import id_of
@@ -37,6 +37,13 @@ def test_what_a_trigger_passed_on_is_about_the_id_of_the_request_that_is_picked(
 
 
 # ---- data as text ----
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_a_line_that_ends_in_any_way_is_a_line(end: str) -> None:
+    assert as_it_is(end.join(["[ERROR] KeyError: 'x'", "Traceback", "  a\x1b"])).unescape().split("\n") == [
+        *("[ERROR] KeyError: 'x'", "Traceback", "  a\\x1b"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["stopped on the console", '{"a": 1}\n{"b": 2}', '{"a": 1} and more', "[1 2]", "{"])

@@ -732,6 +732,20 @@ def test_a_pending_operation_says_until_when_and_is_ended_from_its_record(
     assert f"</span> {status}</p>" in page and "Waits for work elsewhere" not in page
 
 
+def test_a_traceback_of_lambdas_is_shown_line_by_line(cloud: LocalCloud, visitor: Visitor) -> None:
+    """The runtime client writes it as one line, for CloudWatch."""
+    arn = cloud.run(asking()).arn
+    visits = re.findall(r'data-later="(/visit/.*?)"', visitor.get(run_at(arn)).text)
+    logs = [
+        html.unescape(log)
+        for each in visits
+        for log in re.findall('"log"><code>(.*?)</code>', visitor.get(each).text, re.DOTALL)
+    ]
+    assert any("\nTraceback (most recent call last):\n" in each for each in logs) and not any(
+        "\\r" in each for each in logs
+    )
+
+
 # ---- what waits ----
 
 
