@@ -254,6 +254,27 @@ RULES: dict[Any, dict[str, list[str]]] = {"light": {}, "dark": {"runOnly": ["col
 """Only colours are others in the dark."""
 
 
+def places(page: Page, selector: str) -> list[dict[str, float]]:
+    """All at the same moment: the page may be brought up to date between two."""
+    look = "selector => [...document.querySelectorAll(selector)].map(each => each.getBoundingClientRect().toJSON())"
+    found: list[dict[str, float]] = page.evaluate(look, selector)
+    return found
+
+
+def test_a_heading_stands_apart_from_the_facts_above_it(page: Page) -> None:
+    for address in (RECORD, RECORD.replace("order-1", "order-2"), QUARANTINED):
+        page.goto(address)
+        facts, heading, *_ = places(page, ".facts, #record h2")
+        assert heading["top"] - facts["bottom"] > heading["height"], address
+
+
+@pytest.mark.parametrize("kind", [":is(input, select, button)", "label"])
+def test_what_stands_in_a_row_of_a_form_is_aligned(page: Page, kind: str) -> None:
+    page.goto("/start")
+    row = places(page, f".form .row {kind}")
+    assert len(row) > 1 and len({each["top"] for each in row}) == 1, row
+
+
 def test_axe_finds_nothing_serious(page: Page) -> None:
     if not AXE.is_file():
         assert not os.environ.get("CI"), "axe is not here: run make tools"
