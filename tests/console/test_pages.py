@@ -732,15 +732,16 @@ def test_a_pending_operation_says_until_when_and_is_ended_from_its_record(
     assert f"</span> {status}</p>" in page and "Waits for work elsewhere" not in page
 
 
-def test_the_page_leads_to_finished_steps_where_there_are_some(cloud: LocalCloud, visitor: Visitor) -> None:
+def test_the_page_leads_to_what_was_written_where_that_is_known(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(asking())
     page = visitor.get(record_at(ASKED)).text
-    assert "at the provider, and in the log of the owner's attempts.</p>" in page and "steps below" not in page
+    assert "at the provider, and in the log of the owner&#39;s attempts.</p>" in page
     steps = {"steps": {"M": {"charged": {"M": {"result": {"S": "1"}}}}}}
     item = cloud.client("dynamodb").get_item(TableName=cloud.outputs["TableName"], Key={"id": {"S": ASKED}})["Item"]
     cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=item | steps)
     page = visitor.get(record_at(ASKED)).text
-    assert "in the log of the owner's attempts, and in the finished steps below.</p>" in page
+    assert "in the log of the owner&#39;s attempts, and in what it wrote.</p>" in page
+    assert page.index("Finished steps</h2>") < page.index("Decide how it goes on")
 
 
 def test_a_traceback_of_lambdas_is_shown_line_by_line(cloud: LocalCloud, visitor: Visitor) -> None:
