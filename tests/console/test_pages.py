@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from moto.dynamodb.models.dynamo_type import Item
+from once.step import CLOSINGS
 from scenario import charge, dies, id_of
 from visitor import Visitor, listed, moments_of, record_at, rows_of, run_at
 
@@ -736,12 +737,13 @@ def test_the_page_leads_to_what_was_written_where_that_is_known(cloud: LocalClou
     cloud.run(asking())
     page = visitor.get(record_at(ASKED)).text
     assert "at the provider, and in the log of the owner&#39;s attempts.</p>" in page
-    steps = {"steps": {"M": {"charged": {"M": {"result": {"S": "1"}}}}}}
+    done = {"M": {"result": {"S": "1"}}}
+    steps = {"steps": {"M": {"charged": done, CLOSINGS: done}}}
     item = cloud.client("dynamodb").get_item(TableName=cloud.outputs["TableName"], Key={"id": {"S": ASKED}})["Item"]
     cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item=item | steps)
     page = visitor.get(record_at(ASKED)).text
     assert "in the log of the owner&#39;s attempts, and in what it wrote.</p>" in page
-    assert page.index("Finished steps</h2>") < page.index("Decide how it goes on")
+    assert page.index("Finished steps</h2>") < page.index("Decide how it goes on") and CLOSINGS not in page
 
 
 def test_a_traceback_of_lambdas_is_shown_line_by_line(cloud: LocalCloud, visitor: Visitor) -> None:

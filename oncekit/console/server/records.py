@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from once.step import CLOSINGS
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
@@ -68,7 +69,7 @@ def _told(record: Mapping[str, Any], now: datetime.datetime) -> dict[str, Any]:
     names = [name for name in (*FIRST, *sorted(record)) if name in record and name != "steps"]
     return {
         "record": text_of({name: record[name] for name in names}),
-        "steps": {name: text_of(step) for name, step in record.get("steps", {}).items()},
+        "steps": {name: text_of(step) for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "result_bytes": record.get("resultRef", {}).get("bytes"),
         "is_pending": bool(record) and is_pending(record),
         "lease_lasts": max(0.0, lease - now.timestamp()),
