@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import Any
 
 import pytest
 from adoption.conftest import PAGE, Application
 
 from oncekit.adoption.advice import OPERATIONS
+from oncekit.adoption.texts import parts
 from oncekit.local.templates.template import parse
 
 CODE = """
@@ -56,6 +58,11 @@ def import_once(application: Application) -> None:
         text = text.replace("    # --- functions ---\n", f"    # --- functions ---\n{deeper}")
     template.write_text(text)
     (application.folder / "billing" / "main.py").write_text(CODE)
+
+
+def test_the_page_shows_the_layer_that_once_new_writes() -> None:
+    [[_, *layer]] = parts("library.yaml", runtime="python3.13", architecture="arm64")
+    assert textwrap.indent("\n".join(layer), "  ") in PAGE
 
 
 def assert_passes(application: Application, *options: str, test: str = TEST) -> None:
