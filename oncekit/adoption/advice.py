@@ -66,7 +66,7 @@ good, and let other errors go on""",
     },
     RESOLVER: (
         "has an event handler of Powertools, which takes what its API sends, and gets the payload",
-        "keep its API, with --direct, and ask for the work in a route (docs/direct-lane.md has one)",
+        "keep its API, with --direct, and ask for the work in a route (Once's docs/direct-lane.md has one)",
         TO_PAYLOAD,
     ),
     EVENT_CLASS: (
@@ -82,7 +82,7 @@ And what to do, in Python and in another language, which has no direct lane.
 WHATEVER_IT_GETS = {
     LOCK: """has Powertools' idempotency, too, which makes two locks: keep Once's, and take that one away, as it \
 refuses an attempt after a crash while its record is in progress; that one alone will do where the sender tries again \
-and a repeat does no harm (docs/alternatives.md)""",
+and a repeat does no harm (Once's docs/alternatives.md)""",
     KEY: f"takes for a key an id that AWS makes anew for each message or call: {ANOTHER_REQUEST}",
 }
 """What is wrong in every lane."""
@@ -121,8 +121,8 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
         properties = template.function(function)
         if not wanted.payload_only and template.role_of(function) is None:
             yield (
-                f"the role of {function} is not in the template: give it what docs/adopting.md shows, or its steps and "
-                "large answers are refused"
+                f"the role of {function} is not in the template: give it what Once's docs/adopting.md shows, or its "
+                "steps and large answers are refused"
             )
         timeout = properties.get("Timeout", 3)
         if isinstance(timeout, int) and timeout > BUSINESS_TIMEOUT:
@@ -192,7 +192,7 @@ def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterat
     if code.knows_once and not _has_library(template, function, code):
         yield (
             f"{function} imports {LIBRARY}, and has no layer with it, so it fails: give it "
-            f"Layers: [!Ref {ONCE_LIBRARY}], made of {folder.NAME}/shared/ (docs/adopting.md has the lines)"
+            f"Layers: [!Ref {ONCE_LIBRARY}], made of {folder.NAME}/shared/ (Once's docs/adopting.md has the lines)"
         )
     if code.knows_once and (told := too_old(template, function)) is not None:
         yield told

@@ -23,7 +23,7 @@ VARIABLE = "ONCE_PARAMETER"
 SWEEP, ATTEMPTS = 120, 900
 """Seconds: within so many a sweep finds a lease that is over; for about so many the full lane tries, by default."""
 OTHER_LANGUAGE = """the library, which takes the lock, is Python. Let its callers send requests to Once's own API \
-(docs/http.md): what the function returns is their answer"""
+(Once's docs/http.md): what the function returns is their answer"""
 
 
 def check(template: ApplicationTemplate, operations: OperationsTemplate, operation: Operation, function: str) -> None:
@@ -62,7 +62,7 @@ def lines_to_change(template: ApplicationTemplate, operation: Operation, functio
     yield from text("four_lines.txt", **operation.places, handler=handler[2]).splitlines()
     yield (
         "Deploy once before you change them: until the parameter is there, `once` raises, and senders send again. "
-        "docs/direct-lane.md has the lines for each trigger."
+        "Once's docs/direct-lane.md has the lines for each trigger."
     )
 
 

@@ -90,7 +90,7 @@ def _check_that_sam_deploys(root: Path) -> None:
         for path in sorted(root.glob(pattern)):
             raise Problem(
                 f"{root} is deployed by {tool} ({path.name}), and `once init` writes templates of SAM: deploy Once as "
-                "a stack of its own beside it. docs/other-tools.md shows what to type"
+                "a stack of its own beside it. Once's docs/other-tools.md shows what to type"
             )
 
 

@@ -274,7 +274,7 @@ def test_ends_that_were_not_announced_are_wrong_and_nothing_is_to_be_moved_back(
         operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody="{}")
         [(about, (_, advice))] = found(operator).items()
     assert about == "wrong: dead-letters, AnnouncementDeadLetterQueue"
-    assert "announce those ends again (docs/announcements.md" in advice and "move" not in advice
+    assert "announce those ends again (Once's docs/announcements.md)" in advice and "move" not in advice
 
 
 @pytest.mark.parametrize(

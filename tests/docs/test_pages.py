@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from collections.abc import Mapping
@@ -164,6 +165,16 @@ def test_the_pages_that_the_code_names_are_there() -> None:
     }
     assert len(named) > 10
     assert not {(path, page) for path, page in named if not (ROOT / page).exists()}
+
+
+def test_a_message_that_names_a_page_says_whose_it_is() -> None:
+    """Who installed the package has a docs/ of their own, or none."""
+    for path in (ROOT / "oncekit").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        documentation = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
+        for each in ast.walk(tree):
+            if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in documentation:
+                assert not re.search(r"(?<!Once's )\bdocs/[\w-]+\.md", each.value), f"{path}: {each.value}"
 
 
 COMMAND = re.compile(r"(?:^\$ (?:.*(?:&&|\|) )?|`)once ([a-z][a-z-]*)([^`\n|#&;]*)", re.MULTILINE)

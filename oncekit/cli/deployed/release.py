@@ -35,7 +35,7 @@ FORGETS = (
 )
 LEFT = (
     "AWS keeps more of it for a while, which this command cannot remove: executions in the full lane, backups of the "
-    "table, logs, messages in queues. The page on retention (docs/retention.md) says how long, and how to delete some."
+    "table, logs, messages in queues. Once's docs/retention.md says how long, and how to delete some."
 )
 LOST = "Refused requests that are deleted are lost: first start those that can succeed, with `once retry --rejected`."
 

@@ -100,7 +100,7 @@ def new(
     if http is not None:
         raise Problem(
             f"--http is gone: leave --http {http}, --key and --payload out, and give --direct: so the function keeps "
-            "its API, with path, query and claims, and takes the lock itself (docs/direct-lane.md)"
+            "its API, with path, query and claims, and takes the lock itself (Once's docs/direct-lane.md)"
         )
     if step and (function is not None or replace):
         raise Problem(

@@ -149,7 +149,7 @@ def _dead_letter_queue(patient: Patient, queue: Resource, usual: str) -> Iterato
         outputs = patient.stack.outputs
         ours = {
             outputs.get("EventDeadLetterQueueUrl"): f"send each again with {patient.once('send EVENT')}",
-            outputs.get("AnnouncementDeadLetterQueueUrl"): "announce those ends again (docs/announcements.md says how)",
+            outputs.get("AnnouncementDeadLetterQueueUrl"): "announce those ends again (Once's docs/announcements.md)",
         }.get(queue.id, usual)
         advice = f"{look}; fix that, then {ours.format(arn=attributes['QueueArn'])}"
         message = f"{count} in it: they could not start anything, or failed again and again"

@@ -129,7 +129,7 @@ def announced(patient: Patient) -> Iterator[Finding]:
         if state in STOPPED or result.startswith("PROBLEM"):
             advice = (
                 f"`aws lambda get-event-source-mapping --uuid {each['UUID']}` says more; deploy the stack again, or "
-                "allow AnnounceEnd what it lacks; then announce those ends again (docs/announcements.md says how)"
+                "allow AnnounceEnd what it lacks; then announce those ends again (Once's docs/announcements.md)"
             )
             yield Finding("announced", "wrong", MAPPING, f"ends are not announced: {told}", advice)
         else:
