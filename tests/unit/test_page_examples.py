@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +78,17 @@ def test_same_function_under_once_charges_once_also_when_it_died_after_the_charg
         assert json.loads(str(reply["onceResult"])) == {"id": "ch_1"}
     assert provider.charges == [4200]
     assert [row["chargeId"] for row in rows("orders")] == [{"S": "ch_1"}]
+
+
+def test_the_command_for_an_operator_prints_the_key_that_the_provider_got(
+    event: Callable[..., dict[str, Any]],
+) -> None:
+    [(command, told)] = re.findall(r"^\$ python3 (-c .*)\n(.*)$", (ROOT / "docs/library.md").read_text(), re.MULTILINE)
+    arguments = shlex.split(command)
+    request = Request.from_event(event("charge-payment", {}))
+    assert told == replace(request, lock=replace(request.lock, id=arguments[2])).provider_key(arguments[3])
+    printed = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+    assert printed == f"{told}\n"
 
 
 class Context:
