@@ -1,7 +1,7 @@
 """Draws the pictures of docs/ that tell a story: `make pictures`.
 
 crash.svg, crash-narrow.svg    a charge, its crash and its take-over in five frames, side by side or one below another
-doors.svg                      the three lanes: who takes the lock
+doors.svg, -narrow.svg         the three lanes: who takes the lock
 choices.svg, -narrow.svg       how a person ends a quarantine, and what each way does
 account.svg, -narrow.svg       what the template makes, and what uses what
 logo.svg                       that of the page of `once up`
@@ -175,6 +175,7 @@ def pictures() -> dict[str, str]:
         "crash.svg": _side_by_side(),
         "crash-narrow.svg": _one_below_another(),
         "doors.svg": _doors(),
+        "doors-narrow.svg": _doors_to_a_record_below(),
         "choices.svg": _choices(narrow=False),
         "choices-narrow.svg": _choices(narrow=True),
         "account.svg": _account(220, 48),
@@ -229,6 +230,25 @@ def _doors() -> str:
         _text(third, 184, "A sweep and the full", "small") + _text(third, 200, "lane finish the rest.", "small")
     )
     return _svg(DOORS, third + 132 + 2 * EDGE, 218, parts)
+
+
+def _doors_to_a_record_below() -> str:
+    size, of_lane, apart, top = (154, 46), (158, 46), 58, 36
+    second, below = EDGE + size[0] + 16, top + len(LANES) * apart + 6
+    edge, end = second + of_lane[0], below + size[1] / 2
+    parts = [_text(EDGE, 22, "comes in by", "small"), _text(second, 22, "takes the lock, runs", "small")]
+    for row, (sender, lane) in enumerate(LANES):
+        y = top + row * apart
+        middle = y + size[1] / 2
+        parts += [_box(sender, EDGE, y, size), _box(lane, second, y, of_lane, "changed")]
+        parts += [_arrow(EDGE + size[0], middle, second, middle), _line(edge, middle, edge + 14, middle)]
+    parts += [_line(edge + 14, top + size[1] / 2, edge + 14, end), _arrow(edge + 14, end, edge, end)]
+    parts.append(_box(Box("One record", "has lock and answer"), second, below, of_lane, "good"))
+    parts += [
+        _text(EDGE, below + 20, "A sweep and the full", "small"),
+        _text(EDGE, below + 36, "lane finish the rest.", "small"),
+    ]
+    return _svg(DOORS, edge + 14 + EDGE, below + size[1] + EDGE, parts)
 
 
 def _choices(narrow: bool) -> str:
