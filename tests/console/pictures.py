@@ -62,7 +62,7 @@ def take(cloud: LocalCloud, browser: str, folder: Path) -> None:
             viewport={"width": WIDTH, "height": HEIGHT}, timezone_id="UTC"
         )
         page.goto(server.address)
-        page.locator("#rows li", has_text="order-1005").filter(has_text="12:02:00").wait_for()
+        page.locator("#rows li", has_text="order-1005").filter(has_text="12:00:00").wait_for()
         bottom = page.evaluate("document.querySelector('#rows').getBoundingClientRect().bottom") + 32
         whole = {"x": 0, "y": 0, "width": WIDTH, "height": bottom}
         both(page, folder / "console-requests", clip=whole)
