@@ -54,7 +54,7 @@ def run(cloud: TestCloud, folder: Path, function: str, matrix: Callable[[Any], o
     (folder / "app.py").write_text(function)
     written: dict[str, Any] = {}
     exec(TEST, written)
-    written["FUNCTION"] = folder
+    written["Path"] = lambda _: folder
     written["test_a_customer_is_charged_once"](cloud, matrix)
 
 
