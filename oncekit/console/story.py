@@ -80,7 +80,7 @@ def story(
     known = record or {}
     owners = sorted((each for each in parts if each.role == "owner"), key=lambda each: each.locked or each.began)
     told = [
-        *_logged_before(owners, logged),
+        *_logged_before(owners, known, logged),
         *_of_owners(owners, known, now),
         *decided(owners, known),
         *_of_record(parts, owners, known, now),
@@ -153,6 +153,8 @@ def _until_taken(part: Part, before: Mapping[str, Part]) -> Iterator[Moment]:
     elif part.taken_as == "died":
         until = "" if lease and at and lease <= at + _SLACK else "until its lease was over, and "
         yield Moment("waited", f"Waited {until}for {for_whom}", at, part.locked, is_minor=True)
+    elif part.taken_as == "started again" and before and (last := [*before.values()][-1]).ending.kind == "pending":
+        yield Moment("elsewhere", "Waited for work elsewhere", last.ended, part.locked, is_minor=True)
     elif part.taken_as == "not ended in time":
         yield Moment("elsewhere", "Waited for work elsewhere, which did not end it in time", at, part.locked)
 
@@ -266,13 +268,15 @@ def _lane(owner: str) -> str:
     return DIRECT if is_direct(owner) else lane_of(owner) if is_execution else ""
 
 
-def _logged_before(owners: Sequence[Part], logged: Sequence[Logged]) -> Iterator[Moment]:
-    """Attempts of owners that have no history, by their logs."""
+def _logged_before(owners: Sequence[Part], record: Mapping[str, Any], logged: Sequence[Logged]) -> Iterator[Moment]:
+    """Attempts of owners that have no history, by their logs, which may be written after their end."""
+    end = time_of(record.get("finishedAt"))
     first = min((each.locked for each in owners if each.locked), default=None)
     for each in logged:
         if first is None or each.at < first:
             which = f"attempt {each.attempt}" if each.attempt else "an attempt"
-            yield Moment("ran", f"Your function logged something ({which})", each.at, each.until, is_minor=True)
+            at = end if end and end < each.at <= end + _SLACK else each.at
+            yield Moment("ran", f"The log has something of {which}", at, each.until, is_minor=True)
 
 
 def _of_record(
@@ -347,7 +351,8 @@ def _open(
     is_for_a_person = record.get("onCrash") == "quarantine"
     sweep = "a sweep quarantines it: onCrash is quarantine" if is_for_a_person else "a sweep starts it again"
     by_a_person = decisions(record)[-1:] if OPERATOR in str(record.get("owner")) else []
-    begin = since or (last.ended if last else next((time_of(each.get("at")) for each in by_a_person), None))
+    begin = last.ended if last else next((time_of(each.get("at")) for each in by_a_person), None)
+    begin = max([since, *([begin] if begin else [])]) if since else begin
     if lease == 0:
         if last is None and (error := error_of_record(record)):
             yield _failed_unseen(error, record.get("attempts") != 0, is_first=record.get("fence") == 1)
@@ -356,7 +361,7 @@ def _open(
         late = "Work elsewhere has not ended it in time" if since else "Its lease is over"
         yield Moment(kind, f"{late}: the next sweep looks after it", begin or until, now)
     elif since:
-        yield Moment(kind, f"Waits for work elsewhere to end it, or for a person: else {sweep}", since, now)
+        yield Moment(kind, f"Waits for work elsewhere to end it, or for a person: else {sweep}", begin, now)
     elif last is not None:
         yield Moment(kind, f"Waits until its lease is over: then {sweep}", begin, now)
     else:
@@ -379,7 +384,8 @@ def _of_others(parts: Sequence[Part], owners: Sequence[Part]) -> Iterator[Moment
     for (role, end, _), group in groupby(sorted(rest, key=_alike), _alike):
         some = list(group)
         arns = [each.arn for each in reversed(some)]
-        at, until = max(some[0].began, first or some[0].began), some[-1].ended or some[-1].began
+        came = some[0].began
+        at, until = first if first and first - _SLACK <= came < first else came, some[-1].ended or some[-1].began
         yield Moment("others", _of_some(some, role, end), at, max(until, at), arns)
 
 

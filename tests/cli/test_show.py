@@ -214,14 +214,14 @@ def test_an_attempt_of_an_owner_without_a_history_is_told_by_its_log(operator: O
     operator.cloud.run(operator.request(), lane="fast")
     with logged(operator, [(0, own("x")), (2000, own("y"))]):
         found = shown(operator)["timeline"]["moments"]
-    assert ("Your function logged something (attempt 1)", "2 s") in [(each["what"], each["lasted"]) for each in found]
+    assert ("The log has something of attempt 1", "2 s") in [(each["what"], each["lasted"]) for each in found]
 
 
 def test_an_attempt_of_which_only_the_library_logged_printed_nothing_of_its_own(operator: Operator) -> None:
     operator.cloud.run(operator.request(), lane="fast")
     with logged(operator, [(0, START.format("r1")), (1, ends("r1")), (2, END.format("r1"))]):
         text = operator.once("show", ID).out
-    assert "Your function logged something (attempt 1)" in text and "  it printed nothing of its own\n" in text
+    assert "The log has something of attempt 1" in text and "  it printed nothing of its own\n" in text
 
 
 # ---- the path ----

@@ -99,7 +99,7 @@ def test_of_an_owner_without_a_history_the_wait_is_at_most_what_nobody_saw(cloud
     assert found.moments[2].at is None and "of which at most 7 min waiting for the lease" in total(found)
     at = datetime.datetime.fromtimestamp(cloud.clock.now() - LEASE_AND_SWEEP_S, datetime.UTC)
     logged = [Logged(1, at, at + datetime.timedelta(seconds=2))]
-    assert "Your function logged something (attempt 1)" in [
+    assert "The log has something of attempt 1" in [
         each.what for each in told(cloud, parts=parts, logged=logged).moments
     ]
 
@@ -143,6 +143,24 @@ def test_who_came_together_with_the_owner_stands_below_it(cloud: LocalCloud, lan
     with cloud.intercept(come):
         cloud.run(charge(), lane=lane)
     assert kinds(told(cloud)) == ["asked", "owner", "ran", "answer", "others"]
+
+
+def test_a_duplicate_came_when_it_did_also_where_its_owner_is_not_known(cloud: LocalCloud) -> None:
+    dying(cloud, "fast")
+    came = cloud.clock.now()
+    cloud.run(charge())
+    later(cloud, LEASE_AND_SWEEP_S)
+    found = told(cloud, parts=[each for each in parts_of(cloud) if "dying" not in each.arn])
+    [others] = [each for each in found.moments if each.kind == "others"]
+    assert others.at is not None and abs(others.at.timestamp() - came) < 1
+
+
+def test_what_a_person_had_run_again_had_waited_for_work_elsewhere(cloud: LocalCloud) -> None:
+    cloud.run(ELSEWHERE)
+    later(cloud, 300)
+    LocalActions(cloud, Path()).retry(id_of(ELSEWHERE))
+    cloud.settle()
+    assert "of which 5 min waiting for work elsewhere" in total(told(cloud, id_of(ELSEWHERE)))
 
 
 def test_the_wait_for_a_sweep_that_quarantined_is_told_where_only_the_dead_owner_is_known(cloud: LocalCloud) -> None:
