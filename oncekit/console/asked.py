@@ -64,7 +64,8 @@ class Filter:
     def of(cls, asked: Mapping[str, str], now: datetime.datetime, zone: datetime.tzinfo | None) -> Filter:
         most = asked.get("most", "")
         said = {name: asked.get(name, "").strip() for name in ("status", "text", "operation", "when")}
-        return cls(**said, most=int(most) if most.isdecimal() and len(most) < 9 else CHUNK, now=now, zone=zone)
+        asks = int(most) if most.isdecimal() and len(most) < 9 else 0
+        return cls(**said, most=asks or CHUNK, now=now, zone=zone)
 
     @property
     def address(self) -> Mapping[str, str]:

@@ -69,12 +69,12 @@ def read(stack: Stack, id: str, *statuses: str, seen: str | None = None) -> Reco
     Raises Problem when there is none, and Changed when it is another one or has expired.
     """
     record = find(stack, id)
-    if has_expired(stack, record):
-        raise Changed(f"{id}: its record has expired; the next request with this id starts afresh; nothing was changed")
     if seen is not None and seen != stands(record):
         raise Changed(
             f"{id}: changed since it was shown, nothing was done: it was {seen}, and is {stands(record)}; look again"
         )
+    if has_expired(stack, record):
+        raise Changed(f"{id}: its record has expired; the next request with this id starts afresh; nothing was changed")
     if statuses and record["status"] not in statuses:
         raise Changed(f"{id}: it is {record['status']}, not {' or '.join(statuses)}; nothing was changed")
     return record

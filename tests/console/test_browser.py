@@ -186,8 +186,15 @@ def test_an_open_page_with_choices_shows_what_somebody_else_decided(page: Page, 
     page.goto(QUARANTINED)
     with page.expect_response("**/changes"):
         page.wait_for_selector(".choice.resolve")
+    page.focus("[name=failed]")
+    cloud.run(charge())  # of another operation
+    with page.expect_response(lambda answer: "/record/" in answer.url):
+        pass
+    with page.expect_response("**/changes"):
+        assert page.evaluate("document.activeElement.name") == "failed"
     LocalActions(cloud, Path()).resolve("acme#ask-somebody#order-3", "1", None)
     page.wait_for_selector(".moments li.answer")
+    assert page.title().startswith("COMPLETED ")
 
 
 def test_what_was_typed_into_a_form_that_was_refused_stays_there(page: Page, cloud: LocalCloud) -> None:

@@ -694,7 +694,20 @@ def test_the_address_of_what_was_refused_is_that_of_its_page(cloud: LocalCloud, 
     ended = cloud.run(asking())
     for page in (record_at(ASKED), run_at(ended.arn), "/waiting", "/start"):
         forms = re.findall(r'<form method="post" action="(.*?)"', visitor.get(page).text)
-        assert {*forms} <= {page} and ADDRESSES.bind("").match(page, "POST")
+        assert {each.partition("?")[0] for each in forms} <= {page} and ADDRESSES.bind("").match(page, "POST")
+
+
+def test_who_decides_after_somebody_freed_the_key_is_told_that(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(asking())
+    page = visitor.get(record_at(ASKED)).text
+    assert visitor.act("release", ASKED).status_code == 303
+    refused = visitor.act("retry", ASKED, page)
+    assert refused.status_code == 409 and "changed since it was shown" in refused.text
+
+
+def test_what_no_button_says_and_no_page_asks_is_no_error_of_the_page(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(asking())
+    assert visitor.act("x", ASKED).status_code == 400 and visitor.get("/?most=0").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ const parsed = text => new DOMParser().parseFromString(text, "text/html");
 // ---- live: a page asks each second what is new; after a change it fetches itself again, and takes over its part ----
 
 const part = one("[data-live]");
-const link = one("#link"), place = link.textContent;
+const link = one("#link"), here = link.textContent;
 const filter = one("#filter");
 const LOST = "connection lost, trying again…", GONE = "gone: open the address that was printed last";
 let seen;
 
 function lost(words = "") {
-  link.textContent = words || place;
+  link.textContent = words || here;
   link.classList.toggle("lost", words !== "");
 }
 
@@ -41,7 +41,7 @@ function show(page) {
   if (!fresh || typed || one("[data-asks]")) return;
   const folds = new Map(all("details", part).map(each => [where(each), each]));
   const scrolled = all(".pan, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
-  const focused = part.contains(document.activeElement) ? path(document.activeElement) : "";
+  const focused = part.contains(document.activeElement) && place(document.activeElement);
   part.replaceChildren(...fresh.childNodes);
   for (const each of all("details", part)) {
     const before = folds.get(where(each));
@@ -51,7 +51,8 @@ function show(page) {
     if (later && loaded) later.replaceChildren(...loaded.childNodes); // until it is fetched again
   }
   all(".pan, pre", part).forEach((each, n) => { if (scrolled[n]) [each.scrollLeft, each.scrollTop] = scrolled[n]; });
-  if (focused) one(focused, part)?.focus({ preventScroll: true });
+  if (focused) focused()?.focus({ preventScroll: true });
+  document.title = page.title;
   all("[data-count]").forEach(each => { each.textContent = one(`[data-count="${each.dataset.count}"]`, page).textContent; });
   for (const each of ["#waits", "#ahead"]) one(each).replaceWith(one(each, page));
   wake(part);
@@ -63,9 +64,10 @@ function where(details) {
   return item.id + "/" + all("details", item).indexOf(details);
 }
 const own = (name, details) => all(name, details).find(each => each.closest("details") === details);
-function path(element) {
-  const item = element.closest("[id]");
-  return item === element || !part.contains(item) ? "#" + CSS.escape(element.id || "none") : `#${CSS.escape(item.id)} ${element.localName}`;
+// An element is found again by the item it is in, and its place among others of its name there.
+function place(element) {
+  const { id } = element.closest("[id]"), n = all(element.localName, element.closest("[id]")).indexOf(element);
+  return () => n < 0 ? document.getElementById(id) : all(element.localName, document.getElementById(id) ?? part)[n];
 }
 
 // ---- requests: filter ----

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from once.step import CLOSINGS
+from werkzeug.exceptions import BadRequest
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
@@ -91,8 +92,10 @@ def act(console: Console, request: Request, id: str) -> Response:
             return record(console, request, id, answer=do.answer(id, result, failed, seen))
         if asked == "store":
             done = do.resolve(id, result, failed, because, seen)
+        elif asked in ("retry", "release"):
+            done = (do.retry if asked == "retry" else do.release)(id, because, seen)
         else:
-            done = {"retry": do.retry, "release": do.release}[asked](id, because, seen)
+            raise BadRequest
     except Refused as refused:
         return record(console, request, id, str(refused))
     return console.after(done, record_address(id))
