@@ -697,6 +697,13 @@ def test_the_address_of_what_was_refused_is_that_of_its_page(cloud: LocalCloud, 
         assert {each.partition("?")[0] for each in forms} <= {page} and ADDRESSES.bind("").match(page, "POST")
 
 
+def test_a_refused_start_shows_the_event_that_it_was_made_of(visitor: Visitor) -> None:
+    at = "/start?event=place-order"
+    assert f'action="{at}"' in visitor.get(at).text
+    refused = visitor.post(at, {"request": "{bad", "times": "1", "lane": "full"})
+    assert refused.status_code == 422 and 'place-order" aria-current' in refused.text
+
+
 def test_who_decides_after_somebody_freed_the_key_is_told_that(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(asking())
     page = visitor.get(record_at(ASKED)).text

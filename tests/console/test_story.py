@@ -104,6 +104,14 @@ def test_of_an_owner_without_a_history_the_wait_is_at_most_what_nobody_saw(cloud
     ]
 
 
+def test_a_log_that_is_written_after_the_end_stands_above_it(cloud: LocalCloud) -> None:
+    cloud.run(charge(), lane="fast")
+    end = datetime.datetime.fromisoformat((cloud.record(id_of(charge())) or {})["finishedAt"])
+    late = end + datetime.timedelta(milliseconds=15)
+    found = told(cloud, parts=[], logged=[Logged(1, late, late)])
+    assert kinds(found)[-1] == "answer"
+
+
 def test_duplicates_are_one_line_and_their_owner_stays(cloud: LocalCloud) -> None:
     dying(cloud)
     for _ in range(99):
@@ -161,6 +169,15 @@ def test_what_a_person_had_run_again_had_waited_for_work_elsewhere(cloud: LocalC
     LocalActions(cloud, Path()).retry(id_of(ELSEWHERE))
     cloud.settle()
     assert "of which 5 min waiting for work elsewhere" in total(told(cloud, id_of(ELSEWHERE)))
+
+
+def test_the_wait_for_work_elsewhere_stands_below_its_start(cloud: LocalCloud) -> None:
+    """The record is pending some milliseconds before the execution that says so has ended."""
+    cloud.run(ELSEWHERE)
+    [part] = parts_of(cloud)
+    ended = (part.ended or part.began) + datetime.timedelta(milliseconds=5)
+    found = told(cloud, id_of(ELSEWHERE), parts=[dataclasses.replace(part, ended=ended)])
+    assert [each.what[:24] for each in found.moments[-2:]] == ["Your function started wo", "Waits for work elsewhere"]
 
 
 def test_the_wait_for_a_sweep_that_quarantined_is_told_where_only_the_dead_owner_is_known(cloud: LocalCloud) -> None:
