@@ -12,7 +12,7 @@ from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
 from oncekit.console.asked import TIMES, WHEN, Filter
-from oncekit.console.listing import STATUSES, listing
+from oncekit.console.listing import DATA, STATUSES, listing
 from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.server.frame import Console, plain, zone_of
@@ -21,8 +21,6 @@ from oncekit.stack.records import is_pending, stands
 
 MOST_RUNS = 50
 """Of those that ended alike, the newest."""
-FIRST = ("error", "result", "resultRef", "request", "requestRef")
-"""Of a record, what is shown before the rest."""
 
 
 def requests(console: Console, request: Request) -> Response:
@@ -67,7 +65,7 @@ def record(console: Console, request: Request, id: str, refused: str = "", answe
 
 def _told(record: Mapping[str, Any], now: datetime.datetime) -> dict[str, Any]:
     lease = record.get("leaseExpiresAt", 0) if record.get("status") == "IN_PROGRESS" else 0
-    names = [name for name in (*FIRST, *sorted(record)) if name in record and name != "steps"]
+    names = [name for name in (*DATA, *sorted(record)) if name in record and name != "steps"]
     return {
         "record": text_of({name: record[name] for name in names}),
         "steps": {name: text_of(step) for name, step in record.get("steps", {}).items() if name != CLOSINGS},
